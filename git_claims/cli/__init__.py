@@ -1,0 +1,1 @@
+"""The command line: reads the world, prints results."""

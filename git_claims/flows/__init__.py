@@ -1,0 +1,1 @@
+"""The order of effects, one module a use case. Edges are passed in."""

@@ -1,0 +1,1 @@
+"""Everything that starts git or opens pygit2."""
