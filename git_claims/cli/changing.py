@@ -1,0 +1,259 @@
+"""Commands that change claims: take, release, renew, hand-off, adopt, reclaim."""
+
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from random import random
+
+import click
+
+from git_claims.cli import render, words
+from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
+from git_claims.cli.world import World
+from git_claims.errors import Exit, NeedsPerson, Usage
+from git_claims.flows.change import Answer
+from git_claims.flows.release import reclaim as reclaim_flow
+from git_claims.flows.release import release as release_flow
+from git_claims.flows.take import Patience, Wanted, take_over, take_waiting
+from git_claims.flows.take import take as take_flow
+from git_claims.flows.transfer import adopt as adopt_flow
+from git_claims.flows.transfer import hand_off as hand_off_flow
+from git_claims.flows.transfer import renew as renew_flow
+from git_claims.git.worktree import Lane, write_lane
+from git_claims.protocol.claim import ChainId, Seen, check_chain
+from git_claims.protocol.item import Item, Named
+from git_claims.protocol.text import has_control_characters
+from git_claims.protocol.transition import Asker, Outcome
+
+_HELD_NOW = {Outcome.CLAIMED, Outcome.ALREADY_YOURS, Outcome.TAKEN_OVER, Outcome.RENEWED, Outcome.ADOPTED}
+
+
+class ChainType(click.ParamType[ChainId]):
+    """A chain id, exactly as records write it."""
+
+    name = "chain"
+
+    def convert(self, value: ChainId | str, param: click.Parameter | None, ctx: click.Context | None) -> ChainId:
+        try:
+            return check_chain(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class TakeCommand(click.Command):
+    """`--wait` alone means thirty minutes."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, bare_option_means("--wait", "30m")(args))
+
+
+@click.command(cls=TakeCommand, short_help="Claim items; the default: git claim 42.")
+@click.argument("items", nargs=-1, type=ITEM, required=True, metavar="ITEM...")
+@click.option("--all-or-nothing", is_flag=True, help="Claim all of the items or none.")
+@click.option("--bundle", multiple=True, type=ITEM, metavar="ITEM", help="A sibling to claim along with the one item.")
+@click.option("--branch", metavar="BRANCH", help="The branch the work is on, for the record.")
+@click.option("--phase", metavar="PHASE", help="The step of a chained run, for the record.")
+@click.option("--wait", type=DURATION, metavar="[=DURATION]", help="Wait for held items, 30m unless told.")
+@click.option("--force", is_flag=True, help="Take over a live claim; a person confirms it at a terminal.")
+@click.option("--reason", metavar="TEXT", help="Why --force is right; kept in the record.")
+@edges()
+def take(
+    items: tuple[Named, ...],
+    all_or_nothing: bool,
+    bundle: tuple[Named, ...],
+    branch: str | None,
+    phase: str | None,
+    wait: timedelta | None,
+    force: bool,
+    reason: str | None,
+    **shared: object,
+) -> Exit:
+    """Claim ITEMs: exactly one of many who ask becomes the holder.
+
+    Each item is claimed on its own merit unless --all-or-nothing or --bundle says otherwise. Claiming what is
+    yours already changes nothing and succeeds.
+    """
+    world = open_world(shared)
+    _check_combination(items, bundle, wait, force, reason)
+    wanted = Wanted(
+        tuple(dict.fromkeys(world.item(each) for each in items)),
+        tuple(dict.fromkeys(world.item(each) for each in bundle)),
+        all_or_nothing,
+    )
+    if set(wanted.items) & set(wanted.bundle):
+        raise Usage("an item cannot be bundled with itself")
+    _check_force(world, force)
+    # The chain is said, and kept in a lane, before anything is pushed: whatever kills us, the claim can be found.
+    chain = world.chain_or_minted()
+    asker = world.asker(chain, branch=branch, phase=phase, reason=reason)
+    _enter_lane(world, chain, wanted.all_items)
+    answers = _take(world, wanted, asker, wait, force)
+    lost = [answer.item for answer in answers if answer.outcome not in _HELD_NOW | {Outcome.UNKNOWN}]
+    _leave_lane(world, chain, lost)
+    return world.talk.answers(answers, world.repo, chain, world.now)
+
+
+def _take(world: World, wanted: Wanted, asker: Asker, wait: timedelta | None, force: bool) -> list[Answer]:
+    if force:
+        return take_over(world.store, wanted.items, asker, lambda item, seen: _confirm_force(world, item, seen))
+    if wait is None:
+        return take_flow(world.store, wanted, asker)
+
+    def notice(answer: Answer) -> None:
+        world.talk.say(f"waiting: {words.holding(answer.item, world.repo, answer.rival, world.now)}")
+
+    patience = Patience(wait.total_seconds(), time.monotonic, time.sleep, random, notice)
+    return take_waiting(world.store, wanted, asker, patience)
+
+
+@click.command(short_help="Give up claims; without an item, those of this lane.")
+@click.argument("items", nargs=-1, type=ITEM, metavar="[ITEM...]")
+@click.option("--all", "everything", is_flag=True, help="Every claim of this chain.")
+@edges()
+def release(items: tuple[Named, ...], everything: bool, **shared: object) -> Exit:
+    """Give up claims that this chain holds. Releasing a lead releases its bundle."""
+    world = open_world(shared)
+    if everything and items:
+        raise Usage("--all goes without items")
+    asked = None if everything else world.items_or_lane(items)
+    chain = world.chain_of_holder(asked or [])
+    answers = release_flow(world.store, asked, chain)
+    _leave_lane(world, chain, [answer.item for answer in answers if answer.succeeded])
+    if not answers:
+        world.talk.result(f"{chain} holds nothing, nothing to release")
+    return world.talk.answers(answers, world.repo, chain, world.now)
+
+
+@click.command(short_help="Say that work on a claim goes on.")
+@click.argument("items", nargs=-1, type=ITEM, metavar="[ITEM...]")
+@click.option("--branch", metavar="BRANCH", help="Change the branch in the record.")
+@click.option("--phase", metavar="PHASE", help="Change the phase in the record.")
+@edges()
+def renew(items: tuple[Named, ...], branch: str | None, phase: str | None, **shared: object) -> Exit:
+    """Renew claims that this chain holds. Each renewal leaves objects on the server, so renew rarely."""
+    world = open_world(shared)
+    asked = world.items_or_lane(items)
+    chain = world.chain_of_holder(asked)
+    answers = renew_flow(world.store, asked, world.asker(chain, branch=branch, phase=phase))
+    return world.talk.answers(answers, world.repo, chain, world.now)
+
+
+@click.command("hand-off", short_help="Pass a claim on to another chain.")
+@click.argument("item", type=ITEM, required=False)
+@click.option("--to", type=ChainType(), required=True, metavar="CHAIN", help="The chain that holds it from now on.")
+@click.option("--phase", metavar="PHASE", help="Change the phase in the record.")
+@edges()
+def hand_off(item: Named | None, to: ChainId, phase: str | None, **shared: object) -> Exit:
+    """Make another chain the holder of ITEM at once; the item is never free in between."""
+    world = open_world(shared)
+    asked = _one(world, item)
+    chain = world.chain_of_holder([asked])
+    answers = hand_off_flow(world.store, asked, world.asker(chain, phase=phase), to)
+    _leave_lane(world, chain, [answer.item for answer in answers if answer.succeeded and to != chain])
+    return world.talk.answers(answers, world.repo, chain, world.now)
+
+
+@click.command(short_help="Continue the claim of a predecessor.")
+@click.argument("item", type=ITEM)
+@click.option("--from", "predecessor", type=ChainType(), required=True, metavar="CHAIN", help="The chain that held it.")
+@click.option("--phase", metavar="PHASE", help="Change the phase in the record.")
+@edges()
+def adopt(item: Named, predecessor: ChainId, phase: str | None, **shared: object) -> Exit:
+    """Continue the claim of a predecessor that is gone. Naming its chain exactly is the proof."""
+    world = open_world(shared)
+    asked = world.item(item)
+    chain = world.chain_of_holder([asked])
+    answers = adopt_flow(world.store, asked, world.asker(chain, phase=phase), predecessor)
+    _enter_lane(world, chain, [answer.item for answer in answers if answer.succeeded])
+    return world.talk.answers(answers, world.repo, chain, world.now)
+
+
+@click.command(short_help="Free a claim as a person, at a terminal.")
+@click.argument("item", type=ITEM)
+@edges(chain=False)
+def reclaim(item: Named, **shared: object) -> Exit:
+    """Free ITEM, whoever holds it: the record is shown and the item has to be typed back at a terminal.
+
+    The holder's branch and worktree are left alone.
+    """
+    world = open_world(shared)
+    asked = world.item(item)
+    if not world.settings.reclaim_without_terminal and not world.at_terminal():
+        raise NeedsPerson(
+            "reclaim needs a person at a terminal, and there is none",
+            f"'git claim show {asked.spelling}' shows the claim; ask a person to look at it",
+        )
+    answers = reclaim_flow(world.store, asked, lambda *shown: _confirm_reclaim(world, *shown))
+    return world.talk.answers(answers, world.repo, None, world.now)
+
+
+def _check_combination(
+    items: Sequence[Named], bundle: Sequence[Named], wait: timedelta | None, force: bool, reason: str | None
+) -> None:
+    if bundle and len(items) != 1:
+        raise Usage("--bundle goes with one item, the lead")
+    if force and (bundle or wait is not None):
+        raise Usage("--force goes without --bundle and --wait")
+    if force and not (reason and reason.strip()):
+        raise Usage("--force needs --reason TEXT, which is kept in the record")
+    if reason is not None and (not force or has_control_characters(reason)):
+        raise Usage("--reason is one line and goes with --force")
+
+
+def _check_force(world: World, force: bool) -> None:
+    if not force or world.settings.force == "allow":
+        return
+    if world.settings.force == "never":
+        raise NeedsPerson("this repository does not allow --force (take.force = never)", "'git claim ls' shows all")
+    if not world.at_terminal():
+        raise NeedsPerson(
+            "--force asks a person at a terminal, and there is none (take.force = terminal)",
+            "ask a person, or wait with --wait",
+        )
+
+
+def _confirm_force(world: World, item: Item, seen: Seen) -> None:
+    if world.settings.force == "allow":
+        return
+    _show(world, item, seen)
+    if world.ask(f"Take over {words.qualified(item, world.repo)}? Type yes").lower() not in {"yes", "y"}:
+        raise NeedsPerson("not confirmed, nothing was changed")
+
+
+def _confirm_reclaim(world: World, item: Item, seen: Seen, siblings: Sequence[Item]) -> None:
+    if world.settings.reclaim_without_terminal:
+        return
+    _show(world, item, seen)
+    if siblings:
+        world.talk.say(f"its bundle goes with it: {', '.join(each.spelling for each in siblings)}")
+    if world.ask(f"Type {item.spelling} to free it").removeprefix("#").upper() != item.spelling.upper():
+        raise NeedsPerson("not confirmed, nothing was changed")
+
+
+def _show(world: World, item: Item, seen: Seen) -> None:
+    for line in render.record_lines(item, seen, world.repo, world.now):
+        click.echo(line, err=True)
+
+
+def _one(world: World, named: Named | None) -> Item:
+    items = world.items_or_lane(() if named is None else (named,))
+    if len(items) > 1:
+        raise Usage(f"this lane has several items: {', '.join(item.spelling for item in items)}", "name one")
+    return items[0]
+
+
+def _enter_lane(world: World, chain: ChainId, items: Sequence[Item]) -> None:
+    """Notes the items in the lane file, unless the worktree belongs to another chain."""
+    if not world.repository.linked or not items:
+        return
+    lane = world.lane or Lane(chain)
+    if lane.chain == chain:
+        world.lane = Lane(chain, tuple(dict.fromkeys([*lane.items, *items])))
+        write_lane(world.repository, world.lane)
+
+
+def _leave_lane(world: World, chain: ChainId, items: Sequence[Item]) -> None:
+    lane = world.lane if world.repository.linked else None
+    if lane is not None and lane.chain == chain and set(items) & set(lane.items):
+        world.lane = Lane(chain, tuple(item for item in lane.items if item not in items))
+        write_lane(world.repository, world.lane)

@@ -1,0 +1,195 @@
+"""Commands that only look: ls, show, check, whoami."""
+
+import os
+
+import click
+
+from git_claims.cli import render, words
+from git_claims.cli.options import ITEM, edges, open_world
+from git_claims.cli.world import CHAIN_VARIABLE, World, minted
+from git_claims.errors import Exit, NoChain, Usage
+from git_claims.flows.listing import Look, look, rows, why_not
+from git_claims.protocol.claim import ChainId
+from git_claims.protocol.item import Item, Named, is_item, of_branch, parse
+from git_claims.protocol.text import in_words, printable
+from git_claims.protocol.transition import Reason
+
+# Fewer claims than this may well have been released by hand between two listings.
+_MASS = 3
+
+
+@click.command(short_help="List every claim of the remote.")
+@click.option("--mine", is_flag=True, help="Only claims of this chain.")
+@click.option("--cached", is_flag=True, help="Read the local copy, without network.")
+@edges()
+def ls(mine: bool, cached: bool, **shared: object) -> Exit:
+    """List every claim: who holds what, since when, on which branch."""
+    world = open_world(shared)
+    chain = world.chain_or_none()
+    if mine and chain is None:
+        raise NoChain("no chain is in force here, so no claim can be yours", f"say it with --chain or {CHAIN_VARIABLE}")
+    listing = world.store.cached() if cached else world.store.read_all()
+    found = [row for row in rows(listing.claims, chain) if row.mine or not mine]
+    if found:
+        for line in render.listing_lines(found, world.now):
+            world.talk.result(line)
+    else:
+        world.talk.say("no claims of this chain" if mine else "no claims")
+    _remark(world, listing.strangers, listing.earlier, len(listing.claims))
+    if cached:
+        world.talk.say(f"from the local copy, {_copy_age(world, listing.as_of)}")
+    world.talk.document(
+        {
+            "claims": [render.row_document(row, world.repo, world.now) for row in found],
+            "source": "cached" if cached else "remote",
+            "as_of": render.as_of(listing.as_of),
+        }
+    )
+    return Exit.DONE
+
+
+@click.command(short_help="Show the whole record of one claim.")
+@click.argument("item", type=ITEM, required=False)
+@click.option("--cached", is_flag=True, help="Read the local copy, without network.")
+@edges()
+def show(item: Named | None, cached: bool, **shared: object) -> Exit:
+    """Show who holds ITEM, the whole record, its id, and what its holder could do next."""
+    world = open_world(shared)
+    asked = _only(world.items_or_lane(() if item is None else (item,)))
+    chain = world.chain_or_none()
+    found = look(world.store, asked, cached=cached)
+    reason = None if found.seen is not None else Reason.NOT_CLAIMED
+    world.talk.document({**render.look_document(found, world.repo, reason, chain), "next": _next(found, chain)})
+    if found.seen is None:
+        world.talk.error(words.holding(asked, world.repo, None, world.now), f"'git claim {asked.spelling}' claims it")
+        return Exit.NO
+    for line in render.record_lines(asked, found.seen, world.repo, world.now):
+        world.talk.result(line)
+    for command in _next(found, chain):
+        world.talk.say(f"next: {command}")
+    if cached:
+        world.talk.say(f"from the local copy, {_copy_age(world, found.as_of)}")
+    return Exit.DONE
+
+
+@click.command(short_help="Ask whether this chain holds an item.")
+@click.argument("item_or_branch", required=False, metavar="ITEM|BRANCH")
+@click.option("--cached", is_flag=True, help="Read the local copy, without network.")
+@edges()
+def check(item_or_branch: str | None, cached: bool, **shared: object) -> Exit:
+    """Ask whether this chain holds ITEM, or the item that BRANCH names.
+
+    Exit status 0: it does. 1: it does not, and who does. 3: it cannot be known.
+    """
+    world = open_world(shared)
+    asked = _item_or_branch(world, item_or_branch)
+    chain = world.chain_or_none()
+    found = look(world.store, asked, cached=cached)
+    reason = why_not(found, chain)
+    world.talk.document({**render.look_document(found, world.repo, reason, chain), "next": _next(found, chain)})
+    if reason is None and found.seen is not None:
+        claim = found.seen.claim
+        age = words.since(claim.claimed_at if claim else None, world.now)
+        world.talk.result(f"{words.qualified(asked, world.repo)} is yours{age}")
+        return Exit.DONE
+    hint = f"'git claim {asked.spelling}' claims it" if found.seen is None else "'git claim ls' shows all claims"
+    if chain is None and found.seen is not None:
+        hint = f"no chain is in force here; if it is yours, say so with --chain or {CHAIN_VARIABLE}"
+    copy = f" (local copy, {_copy_age(world, found.as_of)})" if cached else ""
+    world.talk.error(words.holding(asked, world.repo, found.seen, world.now) + copy, hint)
+    return Exit.NO
+
+
+@click.command(short_help="Say which chain is in force here.")
+@click.option("--mint", is_flag=True, help="Print a new chain id.")
+@click.option("--save", is_flag=True, help="With --mint: keep it in this clone's git config.")
+@edges(remote=False)
+def whoami(mint: bool, save: bool, **shared: object) -> Exit:
+    """Say which chain is in force here and where it came from."""
+    world = open_world(shared)
+    if save and not mint:
+        raise Usage("--save goes with --mint")
+    if mint:
+        chain, source = minted(), "new"
+        if save:
+            source = _save(world, chain)
+    else:
+        identity = world.identity()
+        if identity is None:
+            raise NoChain(
+                "no chain is in force here",
+                f"'git claim ITEM' makes one; or set {CHAIN_VARIABLE}; 'git claim whoami --mint --save' keeps one",
+            )
+        chain, source = identity.chain, identity.source
+    world.talk.result(printable(chain))
+    world.talk.say(f"from: {source}")
+    world.talk.document({"ok": True, "chain": chain, "source": source, "host": os.uname().nodename})
+    return Exit.DONE
+
+
+def _save(world: World, chain: ChainId) -> str:
+    kept = world.git_config.value("claim.chain")
+    if kept is not None and world.git_config.scope("claim.chain") == "local":
+        # Replacing it would orphan whatever the old chain still holds.
+        raise NoChain(
+            f"this clone already keeps the chain '{printable(kept)}'",
+            "release what it holds, then 'git config --unset claim.chain'",
+        )
+    world.repository.git.ask("config", "--local", "claim.chain", chain)
+    if world.repository.linked:
+        world.talk.warn("every worktree of this clone without a lane of its own uses this chain now")
+    return "git config claim.chain (local)"
+
+
+def _item_or_branch(world: World, text: str | None) -> Item:
+    if text is None:
+        return _only(world.items_or_lane(()))
+    if is_item(text):
+        return world.item(parse(text))
+    item = of_branch(world.settings.branch_pattern, text.removeprefix("refs/heads/"))
+    if item is None:
+        raise Usage(
+            f"'{printable(text)}' is neither an item nor a branch that names one",
+            f"branches that name an item look like '{world.settings.branch_pattern}'",
+        )
+    return item
+
+
+def _only(items: list[Item]) -> Item:
+    if len(items) != 1:
+        raise Usage(f"this lane has several items: {', '.join(item.spelling for item in items)}", "name one")
+    return items[0]
+
+
+def _next(found: Look, chain: ChainId | None) -> list[str]:
+    """What the holder could do next, or anybody where there is none."""
+    number = found.item.spelling
+    if found.seen is None:
+        return [f"git claim {number}"]
+    if found.seen.is_held_by(chain):
+        return [
+            f"git claim renew {number}",
+            f"git claim hand-off {number} --to CHAIN",
+            f"git claim release {number}",
+        ]
+    return [f"git claim {number} --wait"] if found.seen.claim else []
+
+
+def _remark(world: World, strangers: tuple[str, ...], earlier: int, now: int) -> None:
+    if strangers:
+        shown = ", ".join(printable(ref) for ref in strangers[:3])
+        world.talk.warn(f"{len(strangers)} refs among the claims name no item: {shown}")
+    if now == 0 and earlier >= _MASS:
+        world.talk.warn(
+            f"all {earlier} claims of the last listing are gone from the server; if nobody released them,"
+            " a mirror push may have removed them"
+        )
+
+
+def _copy_age(world: World, as_of: float | None) -> str:
+    if as_of is None:
+        return "never listed as a whole"
+    from datetime import UTC, datetime
+
+    passed = world.now - datetime.fromtimestamp(as_of, UTC)
+    return f"last listed {in_words(passed)} ago"

@@ -1,0 +1,123 @@
+"""Options and argument types that several commands share, and the group that takes an item for `take`."""
+
+import difflib
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from git_claims.cli.render import Talk
+from git_claims.cli.world import World
+from git_claims.errors import Usage
+from git_claims.protocol.item import Named, is_item, parse
+from git_claims.protocol.text import duration, printable
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+
+class ItemType(click.ParamType[Named]):
+    """An item in any spelling."""
+
+    name = "item"
+
+    def convert(self, value: Named | str, param: click.Parameter | None, ctx: click.Context | None) -> Named:
+        if isinstance(value, Named):
+            return value
+        try:
+            return parse(value)
+        except Usage as error:
+            self.fail(f"{error.message}; {error.hint}", param, ctx)
+
+
+class DurationType(click.ParamType[timedelta]):
+    """A duration such as 90s, 5m, 2h or 1d."""
+
+    name = "duration"
+
+    def convert(self, value: timedelta | str, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        if isinstance(value, timedelta):
+            return value
+        try:
+            return duration(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+ITEM = ItemType()
+DURATION = DurationType()
+
+
+class Group(click.Group):
+    """Commands in the order of a working day; an argument that is an item means `take`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, self._with_take(args))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands:
+            close = difflib.get_close_matches(args[0], self.commands, n=1)
+            meant = f"; did you mean 'git claim {close[0]}'?" if close else ""
+            ctx.fail(f"'{printable(args[0])}' is neither a command nor an item{meant}")
+        return super().resolve_command(ctx, args)
+
+    def _with_take(self, args: list[str]) -> list[str]:
+        """Puts `take` in front where the first word that is no option is an item: `git claim --wait 42`."""
+        start = 0
+        while start < len(args) and args[start] == "-C":
+            start += 2
+        words = [word for word in args[start:] if not word.startswith("-")]
+        if words and words[0] not in self.commands and is_item(words[0]):
+            return [*args[:start], "take", *args[start:]]
+        return args
+
+
+def bare_option_means(name: str, value: str) -> Callable[[list[str]], list[str]]:
+    """Lets an option stand without its value. click itself would take the next word for it: `--wait 42`."""
+
+    def rewrite(args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        return [f"{name}={value}" if word == name and place < end else word for place, word in enumerate(args)]
+
+    return rewrite
+
+
+def edges(
+    *, chain: bool = True, remote: bool = True, as_json: bool = True, quiet: bool = True
+) -> Callable[[_Command], _Command]:
+    """Adds the shared options that make sense for a command; it receives one World for them."""
+
+    def decorate(command: _Command) -> _Command:
+        options = [click.option("-C", "directory", metavar="PATH", help="Run as if started in PATH.")]
+        if chain:
+            options.append(click.option("--chain", metavar="CHAIN", help="The chain that asks."))
+        if remote:
+            options.append(click.option("--remote", metavar="NAME", help="The remote where claims live."))
+        if as_json:
+            options.append(click.option("--json", "as_json", is_flag=True, help="Print one JSON document."))
+        if quiet:
+            options.append(click.option("-q", "--quiet", is_flag=True, help="Print errors only."))
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def open_world(options: dict[str, object]) -> World:
+    """Takes the shared options out of a command's own and returns the world they describe."""
+    as_json, quiet = bool(options.pop("as_json", False)), bool(options.pop("quiet", False))
+    chain, remote = options.pop("chain", None), options.pop("remote", None)
+    directory = options.pop("directory", None) or click.get_current_context().find_root().params.get("directory")
+    return World(
+        Path.cwd() if directory is None else Path.cwd() / str(directory),
+        Talk(as_json=as_json, quiet=quiet),
+        None if chain is None else str(chain),
+        None if remote is None else str(remote),
+    )

@@ -1,0 +1,223 @@
+"""Where results are printed: stdout is data, stderr is talk, `--json` is exactly one document."""
+
+import json
+import shlex
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import click
+
+from git_claims.cli import words
+from git_claims.errors import ClaimError, Exit
+from git_claims.flows.change import Answer
+from git_claims.flows.listing import Look, Row
+from git_claims.protocol.claim import KEYS, ChainId, Seen
+from git_claims.protocol.item import Item
+from git_claims.protocol.text import moment, printable, stamp
+from git_claims.protocol.transition import Outcome, Reason
+
+Document = dict[str, object]
+
+_LOOKS_FURTHER = {Outcome.HELD, Outcome.NOT_YOURS, Outcome.UNKNOWN, Outcome.NOT_TAKEN}
+_HOLDS = {Outcome.CLAIMED, Outcome.ALREADY_YOURS, Outcome.TAKEN_OVER, Outcome.RENEWED, Outcome.ADOPTED}
+
+
+class Talk:
+    """The two streams of one command, and whether it was asked for JSON or for silence."""
+
+    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+
+    def result(self, line: str) -> None:
+        """Data for people: stdout, unless JSON stands there or silence was asked for."""
+        if not self.as_json and not self.quiet:
+            click.echo(line)
+
+    def document(self, document: Document) -> None:
+        """The one JSON document, where it was asked for."""
+        if self.as_json:
+            click.echo(json.dumps(document, indent=2))
+
+    def say(self, line: str) -> None:
+        """Talk that a script can do without."""
+        if not self.quiet:
+            click.echo(line, err=True)
+
+    def warn(self, line: str) -> None:
+        click.echo(f"warning: {line}", err=True)
+
+    def error(self, line: str, hint: str | None = None, *, fatal: bool = False) -> None:
+        click.echo(f"{'fatal' if fatal else 'error'}: {line}", err=True)
+        if hint and not self.quiet:
+            click.echo(f"hint: {hint}", err=True)
+
+    def failure(self, error: ClaimError) -> None:
+        """A foreseen end, in both forms."""
+        self.error(error.message, error.hint, fatal=error.exit is Exit.CANNOT)
+        self.document(
+            {
+                "ok": False,
+                "items": [],
+                "reason": error.reason,
+                "error": error.message,
+                "hint": error.hint,
+                "next": [],
+            }
+        )
+
+    def answers(self, answers: Sequence[Answer], repo: str, chain: ChainId | None, now: datetime) -> Exit:
+        """Prints what became of each item and returns the exit status that says so."""
+        hints: list[str] = []
+        for answer in answers:
+            if answer.succeeded:
+                self.result(words.success(answer, repo, now))
+            else:
+                line, hint = words.refusal(answer, repo, now)
+                self.error(line, fatal=answer.outcome is Outcome.REFUSED)
+                hints.append(hint)
+        for hint in dict.fromkeys(hints):
+            self.say(f"hint: {hint}")
+        status = exit_of(answers)
+        self.document(
+            {
+                "ok": status is Exit.DONE,
+                "items": [answer_document(answer, repo) for answer in answers],
+                "next": following(answers, chain),
+            }
+        )
+        return status
+
+
+def exit_of(answers: Sequence[Answer]) -> Exit:
+    """The one status for several items: not knowing outweighs a refusal, and that a plain no."""
+    if any(answer.outcome is Outcome.UNKNOWN for answer in answers):
+        return Exit.UNKNOWN
+    failed = [answer for answer in answers if not answer.succeeded]
+    if any(_cannot(answer) for answer in failed):
+        return Exit.CANNOT
+    return Exit.NO if failed else Exit.DONE
+
+
+def following(answers: Sequence[Answer], chain: ChainId | None) -> list[str]:
+    """The safe commands that could follow, complete with the chain they need."""
+    whose = f" --chain {shlex.quote(chain)}" if chain else ""
+    held = [answer.item.spelling for answer in answers if answer.outcome in _HOLDS]
+    looked_at = [answer.item.spelling for answer in answers if answer.outcome in _LOOKS_FURTHER]
+    commands = [f"git claim show {number}" for number in held + looked_at]
+    commands += (
+        [f"git claim renew {' '.join(held)}{whose}", f"git claim release {' '.join(held)}{whose}"] if held else []
+    )
+    if any(answer.outcome is Outcome.REFUSED for answer in answers):
+        commands.append("git claim doctor")
+    return commands
+
+
+def answer_document(answer: Answer, repo: str) -> Document:
+    """One entry of `items`."""
+    return {
+        "item": answer.item.name,
+        "repo": repo,
+        "outcome": str(answer.outcome),
+        "reason": str(answer.reason),
+        "claim": seen_document(answer.claim),
+        "rival": seen_document(answer.rival),
+        "detail": printable(answer.detail) if answer.detail else None,
+    }
+
+
+def seen_document(seen: Seen | None) -> Document | None:
+    """Every field of a record and its id; keys that other clients wrote stand under `extra`."""
+    if seen is None:
+        return None
+    if seen.claim is None:
+        return {"oid": seen.oid, "readable": False, "trouble": printable(seen.trouble or "")}
+    values: dict[str, str | None] = {key: getattr(seen.claim, key) for key in KEYS}
+    known = {key: None if value is None else printable(value) for key, value in values.items()}
+    extra = {printable(key): printable(value) for key, value in seen.claim.extra}
+    return {**known, "extra": extra, "oid": seen.oid, "readable": True}
+
+
+def row_document(row: Row, repo: str, now: datetime) -> Document:
+    """One entry of `claims` in `ls --json`."""
+    record = seen_document(row.seen) or {}
+    claimed = moment(row.seen.claim.claimed_at) if row.seen.claim else None
+    return {
+        "item": row.item.name,
+        "repo": repo,
+        **{key: record.get(key) for key in ("chain", "operator", "host", "branch", "claimed_at")},
+        "age_seconds": None if claimed is None else int((now - claimed).total_seconds()),
+        "mine": row.mine,
+        "oid": row.seen.oid,
+        "lead": row.lead.name if row.lead else None,
+        "readable": row.seen.claim is not None,
+        "phase": record.get("phase"),
+        "renewed_at": record.get("renewed_at"),
+    }
+
+
+def look_document(found: Look, repo: str, reason: Reason | None, chain: ChainId | None) -> Document:
+    """The document of `check` and `show`."""
+    return {
+        "ok": reason is None,
+        "item": found.item.name,
+        "repo": repo,
+        "chain": chain,
+        "mine": chain is not None and found.seen is not None and found.seen.is_held_by(chain),
+        "claimed": found.seen is not None,
+        "reason": str(reason or Reason.HOLDER),
+        "claim": seen_document(found.seen),
+        "source": "cached" if found.cached else "remote",
+        "as_of": as_of(found.as_of),
+    }
+
+
+def as_of(seconds: float | None) -> str | None:
+    """An absolute time for JSON; None where nobody knows it."""
+    return None if seconds is None else stamp(datetime.fromtimestamp(seconds, UTC))
+
+
+def table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    """Left-aligned columns two spaces apart, nothing behind the last; the same piped or not."""
+    widths = [max(len(line[column]) for line in [header, *lines]) for column in range(len(header))]
+    padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in [header, *lines]]
+    return ["  ".join(cells).rstrip() for cells in padded]
+
+
+def listing_lines(rows: Sequence[Row], now: datetime) -> list[str]:
+    """The table of `ls`: a line a claim, siblings below their lead."""
+    return table(
+        ("ITEM", "CHAIN", "OPERATOR", "HOST", "BRANCH", "AGE", "NOTES"),
+        [_listing_line(row, now) for row in rows],
+    )
+
+
+def _listing_line(row: Row, now: datetime) -> list[str]:
+    claim = row.seen.claim
+    notes = ["mine"] if row.mine else []
+    notes += [f"bundled with {row.lead.spelling}"] if row.lead else []
+    notes += [] if claim else [f"unreadable: {row.seen.trouble}"]
+    cells = (claim.chain, claim.operator, claim.host, claim.branch) if claim else (None,) * 4
+    shown = [printable(cell) if cell else "-" for cell in cells]
+    return [row.item.spelling, *shown, words.age(row.seen, now), printable(", ".join(notes))]
+
+
+def record_lines(item: Item, seen: Seen, repo: str, now: datetime) -> list[str]:
+    """The whole record for people, one key a line, its id last."""
+    if seen.claim is None:
+        pairs = [
+            ("item", words.qualified(item, repo)),
+            ("unreadable", printable(seen.trouble or "")),
+            ("id", seen.oid),
+        ]
+    else:
+        pairs = [(key, printable(value)) for key, value in seen.claim.lines()]
+        pairs += [("age", words.age(seen, now)), ("id", seen.oid)]
+    width = max(len(printable(key)) for key, _ in pairs)
+    return [f"{printable(key).ljust(width)}  {value}" for key, value in pairs]
+
+
+def _cannot(answer: Answer) -> bool:
+    # A record that cannot be read where it must be: nobody can prove to be its holder.
+    unreadable = answer.reason is Reason.UNREADABLE and answer.outcome is Outcome.NOT_YOURS
+    return answer.outcome is Outcome.REFUSED or unreadable

@@ -1,0 +1,119 @@
+"""Sentences: what an answer says to a person. Pure; everything from a record or a server is made printable here."""
+
+from datetime import datetime, timedelta
+
+from git_claims.flows.change import Answer
+from git_claims.protocol.claim import Seen
+from git_claims.protocol.item import Item
+from git_claims.protocol.text import in_words, moment, printable
+from git_claims.protocol.transition import Outcome, Reason
+
+
+def qualified(item: Item, repo: str) -> str:
+    """The item with its repository, as a person would write it: `acme/ledger#42`."""
+    return f"{repo}#{item.spelling}"
+
+
+def quoted(item: Item, repo: str) -> str:
+    """The item as the subject of a sentence: `issue 'acme/ledger#42'`."""
+    return f"{item.noun} '{qualified(item, repo)}'"
+
+
+def since(claimed_at: str | None, now: datetime) -> str:
+    """`since 09:12 (2 h)`, with the date where it is not today's, in the zone of `now`; empty where the time means nothing."""
+    claimed = moment(claimed_at)
+    if claimed is None:
+        return ""
+    claimed = claimed.astimezone(now.tzinfo)
+    shape = "%H:%M" if claimed.date() == now.date() else "%Y-%m-%d %H:%M"
+    return f" since {claimed.strftime(shape)} ({in_words(now - claimed)})"
+
+
+def holder(seen: Seen, now: datetime) -> str:
+    """Who a claim belongs to: `'chain-…' on blade since 09:12 (2 h)`."""
+    if seen.claim is None:
+        return f"somebody whose record cannot be read: {printable(seen.trouble or '')}"
+    host = f" on {printable(seen.claim.host)}" if seen.claim.host else ""
+    return f"'{printable(seen.claim.chain)}'{host}{since(seen.claim.claimed_at, now)}"
+
+
+def holding(item: Item, repo: str, seen: Seen | None, now: datetime) -> str:
+    """Who holds an item, or that nobody does."""
+    if seen is None:
+        return f"{quoted(item, repo)} is not claimed"
+    return f"{quoted(item, repo)} is claimed by {holder(seen, now)}"
+
+
+def success(answer: Answer, repo: str, now: datetime) -> str:
+    """One line for stdout, for an item that is where it was asked to be."""
+    what = qualified(answer.item, repo)
+    claim = answer.claim.claim if answer.claim else None
+    chain = printable(claim.chain) if claim else ""
+    before = f" from {holder(answer.rival, now)}" if answer.rival else ""
+    match answer.outcome:
+        case Outcome.CLAIMED:
+            return f"claimed {what} for {chain}"
+        case Outcome.ALREADY_YOURS:
+            return f"{what} is already yours{since(claim.claimed_at, now) if claim else ''}"
+        case Outcome.TAKEN_OVER:
+            return f"took over {what}{before} for {chain}"
+        case Outcome.HANDED_OFF:
+            return f"handed {what} to {chain}"
+        case Outcome.GONE:
+            return f"{what} is not claimed, nothing to release"
+        case _:
+            return f"{answer.outcome} {what}{before}"
+
+
+def refusal(answer: Answer, repo: str, now: datetime) -> tuple[str, str]:
+    """The error and the hint for an item that is not where it was asked to be."""
+    what, number = quoted(answer.item, repo), answer.item.spelling
+    held = f"{what} is claimed by {holder(answer.rival, now)}" if answer.rival else f"{what} is not claimed"
+    match answer.reason:
+        case Reason.HELD if answer.outcome is Outcome.NOT_YOURS:
+            return (
+                held,
+                "only its holder can do that; say which chain you are with --chain or GIT_CLAIM_CHAIN",
+            )
+        case Reason.HELD:
+            return held, f"'git claim {number} --wait' waits for it; 'git claim ls' shows all"
+        case Reason.UNREADABLE:
+            trouble = printable(answer.rival.trouble or "") if answer.rival else ""
+            return (
+                f"{what} is held by a claim whose record cannot be read: {trouble}",
+                f"'git claim show {number}' shows its id; a person has to decide what becomes of it",
+            )
+        case Reason.GAVE_UP_WAITING:
+            return f"gave up waiting: {held}", "'git claim ls' shows all claims"
+        case Reason.NOT_PREDECESSOR:
+            return (
+                f"{held}, not by the chain named",
+                "name the predecessor's chain exactly as 'git claim show' does",
+            )
+        case Reason.ALL_OR_NOTHING:
+            return f"{what} is free and was not taken: all or nothing", "'git claim ls' shows all claims"
+        case Reason.CHANGED_MEANWHILE:
+            return f"changed meanwhile: {held}", f"'git claim show {number}' shows the claim as it is now"
+        case Reason.NOT_CLAIMED:
+            return held, f"'git claim {number}' claims it"
+        case Reason.NO_ATOMIC:
+            return (
+                f"the remote cannot change several refs as one, so {what} was left as it was",
+                "claim the items one by one",
+            )
+        case Reason.CANNOT_TELL:
+            return (
+                f"cannot tell what became of {what}: {printable(answer.detail or '')}",
+                "repeating the command is safe; a claim that was won is found again by its chain",
+            )
+        case _:
+            return (
+                f"the remote refused to change the claim of {what}: {printable(answer.detail or '')}",
+                "'git claim doctor' looks for the rule or lock behind it",
+            )
+
+
+def age(seen: Seen, now: datetime) -> str:
+    """The age of a claim for a table; a question mark where its record has none."""
+    passed: timedelta | None = seen.claim.age(now) if seen.claim else None
+    return "?" if passed is None else in_words(passed)

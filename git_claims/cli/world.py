@@ -1,0 +1,199 @@
+"""The edges of one command, opened when first used: git, settings, remote, store, and which chain we are.
+
+Only this package reads the clock, randomness, the environment and the working directory.
+"""
+
+import os
+import random
+import sys
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+import click
+
+from git_claims.cli import words
+from git_claims.cli.render import Talk
+from git_claims.errors import NoChain, Usage
+from git_claims.git import config, remote, repository
+from git_claims.git.config import GitConfig, Settings
+from git_claims.git.copy import Copy
+from git_claims.git.process import Git, child_environment
+from git_claims.git.remote import Remote
+from git_claims.git.repository import Repository
+from git_claims.git.store import Store
+from git_claims.git.worktree import Lane, read_lane, write_lane
+from git_claims.protocol.claim import ChainId, check_chain
+from git_claims.protocol.item import Item, Named
+from git_claims.protocol.text import has_control_characters, printable, stamp
+from git_claims.protocol.transition import Asker
+from git_claims.tracker.model import Tracker
+from git_claims.tracker.none import NoTracker
+
+CHAIN_VARIABLE = "GIT_CLAIM_CHAIN"
+# Discovery and reading git config touch no network; something is broken if they take this long.
+_LOCAL_DEADLINE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The chain in force, and where it came from."""
+
+    chain: ChainId
+    source: str
+
+
+class World:
+    """Everything outside that a command may need. Nothing is opened before it is asked for."""
+
+    def __init__(self, directory: Path, talk: Talk, chain: str | None, remote_name: str | None) -> None:
+        self.directory = directory
+        self.talk = talk
+        self._chain = chain
+        self._remote_name = remote_name
+
+    @cached_property
+    def git(self) -> Git:
+        if not self.directory.is_dir():
+            raise Usage(f"'{printable(str(self.directory))}' is not a directory")
+        return Git(self.directory, child_environment(os.environ), _LOCAL_DEADLINE_SECONDS)
+
+    @cached_property
+    def repository(self) -> Repository:
+        return repository.discover(self.git)
+
+    @cached_property
+    def git_config(self) -> GitConfig:
+        return config.read_git_config(self.repository.git)
+
+    @cached_property
+    def settings(self) -> Settings:
+        settings = config.read_settings(self.repository, self.git_config)
+        for warning in settings.warnings:
+            self.talk.warn(warning)
+        return settings
+
+    @cached_property
+    def remote(self) -> Remote:
+        git = self.repository.git.within(self.settings.deadline_seconds)
+        return remote.choose(git, self.git_config, self._remote_name or self.settings.remote)
+
+    @cached_property
+    def store(self) -> Store:
+        copy = Copy(self.repository.common_dir / "git-claim")
+        namespace = self.settings.namespace
+        return Store(self.repository, self.remote, namespace, copy, time.time, time.sleep, random.random)
+
+    @cached_property
+    def tracker(self) -> Tracker:
+        return NoTracker()
+
+    @cached_property
+    def lane(self) -> Lane | None:
+        return read_lane(self.repository)
+
+    @cached_property
+    def repo(self) -> str:
+        """What a record calls the repository served."""
+        return remote.slug(self.remote.url)
+
+    @property
+    def now(self) -> datetime:
+        # With the local zone: people read times of day in it; records are written in UTC by `stamp`.
+        return datetime.now().astimezone()
+
+    def identity(self) -> Identity | None:
+        """Returns the chain in force; None where nobody said which."""
+        if self._chain is not None:
+            return Identity(_chain("--chain", self._chain), "--chain")
+        if value := os.environ.get(CHAIN_VARIABLE):
+            return Identity(_chain(CHAIN_VARIABLE, value), f"environment variable {CHAIN_VARIABLE}")
+        if self.lane is not None:
+            return Identity(self.lane.chain, "lane file of this worktree")
+        if self.settings.chain is not None:
+            return Identity(ChainId(self.settings.chain), f"git config claim.chain ({self.settings.chain_scope})")
+        return None
+
+    def chain_or_none(self) -> ChainId | None:
+        found = self.identity()
+        return found.chain if found else None
+
+    def chain_or_minted(self) -> ChainId:
+        """Returns the chain in force, or a new one that is said, and kept where it can be, before anything is pushed."""
+        if (found := self.identity()) is not None:
+            return found.chain
+        chain = minted()
+        if self.repository.linked:
+            write_lane(self.repository, Lane(chain))
+            self.talk.say(f"chain {chain} (new, kept in this worktree)")
+        else:
+            self.talk.say(f"chain {chain} (new; keep it with: export {CHAIN_VARIABLE}={chain})")
+        return chain
+
+    def chain_of_holder(self, items: list[Item]) -> ChainId:
+        """Returns the chain in force; without one, raises NoChain naming who holds the items."""
+        if (found := self.identity()) is not None:
+            return found.chain
+        found_claims = self.store.read(items).items()
+        held = [words.holding(item, self.repo, seen, self.now) for item, seen in found_claims]
+        raise NoChain(
+            "no chain is in force here" + "".join(f"; {line}" for line in held),
+            f"say which chain asks with --chain CHAIN or {CHAIN_VARIABLE}",
+        )
+
+    def asker(self, chain: ChainId, **wishes: str | None) -> Asker:
+        top = str(self.repository.top or "")
+        return Asker(
+            chain=chain,
+            nonce=os.urandom(16).hex(),
+            now=stamp(self.now),
+            repo=self.repo,
+            host=os.uname().nodename,
+            operator=self.tracker.operator(),
+            # A directory whose name could not stand in a record is not worth failing a claim for.
+            worktree=top if top and not has_control_characters(top) else None,
+            **wishes,
+        )
+
+    def item(self, named: Named) -> Item:
+        """Returns the item; raises Usage where what stood before `#` is another repository."""
+        here = (self.repository.top or self.repository.common_dir).name
+        if named.repository is not None and not remote.is_called(named.repository, self.remote.url, here):
+            raise Usage(
+                f"'{printable(named.repository)}' is not the repository served here, which is '{self.repo}'",
+                "run the command in a clone of that repository",
+            )
+        return named.item
+
+    def items_or_lane(self, named: tuple[Named, ...]) -> list[Item]:
+        """Returns the items asked for, or inside a lane those of the lane."""
+        if named:
+            return list(dict.fromkeys(self.item(each) for each in named))
+        if self.lane is None or not self.lane.items:
+            raise Usage("which item? Only a lane, a linked worktree with a claim, knows its own", "name it: 42")
+        return list(self.lane.items)
+
+    def at_terminal(self) -> bool:
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+    def ask(self, question: str) -> str:
+        """Asks a person; an end of input is an empty answer."""
+        try:
+            return str(click.prompt(question, default="", show_default=False, err=True)).strip()
+        except click.Abort:
+            raise KeyboardInterrupt from None
+
+
+def minted() -> ChainId:
+    """Makes a new chain id: host, nanoseconds and 32 random bits, never derived again from anything."""
+    host = "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in os.uname().nodename)
+    return ChainId(f"chain-{host.strip('-') or 'host'}-{time.time_ns()}-{os.urandom(4).hex()}")
+
+
+def _chain(source: str, text: str) -> ChainId:
+    try:
+        return check_chain(text)
+    except ValueError as error:
+        raise Usage(f"{source}: {error}") from error

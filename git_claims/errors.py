@@ -1,0 +1,83 @@
+"""Exit statuses, and the exceptions that carry them from where something is found out to the command line."""
+
+from enum import IntEnum
+from typing import ClassVar
+
+
+class Exit(IntEnum):
+    """What a process of ours ends with; the man page repeats this table."""
+
+    DONE = 0  # done, or already so
+    NO = 1  # the answer is no: held by another, not the holder, refused for want of a person
+    USAGE = 2  # the command line is wrong
+    UNKNOWN = 3  # could not find out; repeating is safe
+    CANNOT = 128  # cannot work here: no repository, no remote, refused by a rule of the host
+    INTERRUPTED = 130
+
+
+class ClaimError(Exception):
+    """An end that was foreseen: a message as git words it, a safe hint, a stable reason code, an exit status."""
+
+    exit: ClassVar[Exit] = Exit.CANNOT
+    reason: ClassVar[str] = "cannot-work"
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class Usage(ClaimError):
+    """The command line asks for something that does not exist or does not fit together."""
+
+    exit = Exit.USAGE
+    reason = "usage"
+
+
+class NoChain(ClaimError):
+    """A command that only a holder may give was given without saying which chain asks."""
+
+    exit = Exit.NO
+    reason = "no-chain"
+
+
+class NeedsPerson(ClaimError):
+    """A step that a person must confirm at a terminal, and there is none, or the answer was no."""
+
+    exit = Exit.NO
+    reason = "needs-person"
+
+
+class CannotTell(ClaimError):
+    """The remote did not answer, or not in time. Never shown as free and never as lost."""
+
+    exit = Exit.UNKNOWN
+    reason = "cannot-tell"
+
+
+class NoRepository(ClaimError):
+    """There is no git repository here, or git refuses to use it."""
+
+    reason = "no-repository"
+
+
+class NoRemote(ClaimError):
+    """No remote, an unknown one, several to choose from, or one with several push URLs."""
+
+    reason = "no-remote"
+
+
+class BadSettings(ClaimError):
+    """`.claims.toml` or git config says something that has no meaning."""
+
+    reason = "bad-settings"
+
+
+class GitFailed(ClaimError):
+    """A git program that must work for anything to work did not, or spoke a grammar we do not know."""
+
+    reason = "git-failed"
+
+
+class Terminated(BaseException):
+    """SIGTERM or SIGHUP arrived. Not an Exception: nothing but the command line may answer it."""

@@ -1,0 +1,70 @@
+"""Giving up: what a holder releases, and what a person at a terminal reclaims. A lead takes its bundle along."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from git_claims.flows.change import Answer, change
+from git_claims.protocol import transition
+from git_claims.protocol.claim import ChainId, Seen
+from git_claims.protocol.item import Item
+from git_claims.protocol.transition import Decision
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from git_claims.git.store import Store
+
+
+def release(store: Store, items: Sequence[Item] | None, chain: ChainId) -> list[Answer]:
+    """Releases items of `chain`, None meaning all it holds. What is already gone is answered as such."""
+    seen = store.read_all().claims
+    asked = mine(seen, chain) if items is None else items
+    family = with_bundles(asked, seen, chain)
+
+    def decide(item: Item, state: Seen | None) -> Decision:
+        return transition.release(item, state, chain)
+
+    return change(store, family, decide, seen=_each(family, seen), atomic=len(family) > len(asked))
+
+
+def reclaim(store: Store, item: Item, confirm: Callable[[Item, Seen, Sequence[Item]], None]) -> list[Answer]:
+    """Frees an item, and the bundle it leads, after `confirm` was shown the record; it raises where the answer is no."""
+    seen = store.read_all().claims
+    state = seen.get(item)
+    holder = state.claim.chain if state is not None and state.claim is not None else None
+    family = with_bundles([item], seen, holder)
+    if state is not None:
+        confirm(item, state, family[1:])
+
+    def decide(each: Item, now_seen: Seen | None) -> Decision:
+        shown = seen.get(each)
+        return transition.reclaim(each, now_seen, shown.oid if shown else None)
+
+    return change(store, family, decide, seen=_each(family, seen), atomic=len(family) > 1)
+
+
+def mine(seen: Mapping[Item, Seen], chain: ChainId) -> list[Item]:
+    """Returns the items that `chain` holds, in order."""
+    return sorted((item for item, state in seen.items() if state.is_held_by(chain)), key=lambda item: item.order)
+
+
+def with_bundles(items: Sequence[Item], seen: Mapping[Item, Seen], holder: ChainId | None) -> list[Item]:
+    """Returns the items, each followed by the siblings that the same holder keeps under its lead."""
+    family: list[Item] = []
+    for lead in items:
+        siblings = [
+            item
+            for item in sorted(seen, key=lambda item: item.order)
+            if holder is not None and seen[item].is_held_by(holder) and _lead(seen[item]) == lead.spelling
+        ]
+        family += [lead, *siblings]
+    return list(dict.fromkeys(family))
+
+
+def _lead(state: Seen) -> str | None:
+    return state.claim.lead if state.claim else None
+
+
+def _each(items: Sequence[Item], seen: Mapping[Item, Seen]) -> dict[Item, Seen | None]:
+    return {item: seen.get(item) for item in items}

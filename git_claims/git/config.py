@@ -1,0 +1,224 @@
+"""Settings: git config and `.claims.toml`, every key in one table, each checked where it is read.
+
+The committed file holds what everyone must agree on; git config holds what is personal. Which chain is in force is
+decided elsewhere; here is only what configuration says.
+"""
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from git_claims.errors import BadSettings
+from git_claims.git.process import Git
+from git_claims.git.repository import Repository
+from git_claims.protocol.claim import check_chain
+from git_claims.protocol.item import NAMESPACES, check_branch_pattern
+from git_claims.protocol.text import duration, printable
+
+FILE = ".claims.toml"
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class GitConfig:
+    """git config as git itself reads it: (scope, key, value); keys in git's own form, lower case but the middle."""
+
+    entries: tuple[tuple[str, str, str], ...]
+
+    def values(self, key: str) -> list[str]:
+        """Every value of a key, the one in force last."""
+        return [value for _, name, value in self.entries if name == key]
+
+    def value(self, key: str) -> str | None:
+        """The value in force, or None."""
+        return next(reversed(self.values(key)), None)
+
+    def scope(self, key: str) -> str | None:
+        """Where the value in force comes from: system, global, local, worktree or command."""
+        return next((scope for scope, name, _ in reversed(self.entries) if name == key), None)
+
+    def true(self, key: str) -> bool:
+        """Reads a boolean the way git does; absent is false."""
+        return (self.value(key) or "").lower() in {"true", "yes", "on", "1"}
+
+    def remotes(self) -> list[str]:
+        """Names of the configured remotes, in order of appearance."""
+        names = [key[len("remote.") : -len(".url")] for _, key, _ in self.entries if _is_remote_url(key)]
+        return list(dict.fromkeys(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key of `.claims.toml`. `read` turns its value into what is stored, or raises ValueError saying why not."""
+
+    kind: type
+    default: object
+    meaning: str
+    read: Callable[[str], object] = field(default=str)
+
+
+def _one_of(*allowed: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(f"must be one of {', '.join(allowed)}")
+        return text
+
+    return read
+
+
+def _branch_pattern(text: str) -> str:
+    check_branch_pattern(text)
+    return text
+
+
+def _remote_name(text: str) -> str:
+    if not text or text.startswith("-"):
+        raise ValueError("must be the name of a remote")
+    return text
+
+
+SETTINGS: dict[str, Setting] = {
+    "namespace": Setting(str, NAMESPACES[0], "where claims live on the remote", _one_of(*NAMESPACES)),
+    "remote": Setting(str, None, "the one remote where claims live", _remote_name),
+    "tracker": Setting(str, "auto", "which tracker shows the claims", _one_of("auto", "none")),
+    "branch.pattern": Setting(str, "{number}-{slug}", "which branches name an item", _branch_pattern),
+    "take.force": Setting(str, "terminal", "who may break a claim", _one_of("terminal", "allow", "never")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is in force here. `warnings` are for stderr; nothing in them stops a command."""
+
+    namespace: str
+    remote: str | None
+    tracker: str
+    branch_pattern: str
+    force: str
+    chain: str | None
+    chain_scope: str | None
+    reclaim_without_terminal: bool
+    deadline_seconds: float
+    warnings: tuple[str, ...]
+
+
+def read_git_config(git: Git) -> GitConfig:
+    """Reads the whole of git config, `git -c` and the environment included, in one process."""
+    text = git.ask("config", "--list", "-z", "--show-scope").decode("utf-8", "surrogateescape")
+    pieces = text.split("\0")
+    return GitConfig(tuple(_entries(pieces)))
+
+
+def read_settings(repository: Repository, config: GitConfig) -> Settings:
+    """Reads `.claims.toml` and the personal keys; raises BadSettings naming file, line and key."""
+    text = _committed(repository, config)
+    file, warnings = parse_file(text)
+    chain = config.value("claim.chain")
+    if chain is not None:
+        _checked("git config claim.chain", chain, check_chain)
+    remote = config.value("claim.remote") or file["remote"]
+    return Settings(
+        namespace=str(file["namespace"]),
+        remote=None if remote is None else _checked("git config claim.remote", str(remote), _remote_name),
+        tracker=str(file["tracker"]),
+        branch_pattern=str(file["branch.pattern"]),
+        force=str(file["take.force"]),
+        chain=chain,
+        chain_scope=config.scope("claim.chain"),
+        reclaim_without_terminal=config.true("claim.allowreclaimwithoutterminal"),
+        deadline_seconds=_checked("git config claim.timeout", config.value("claim.timeout") or "60", _seconds),
+        warnings=tuple(warnings),
+    )
+
+
+def parse_file(text: str) -> tuple[dict[str, object], list[str]]:
+    """Reads the text of `.claims.toml` into every setting by key, and warnings for keys that mean nothing."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadSettings(f"{FILE} is not valid TOML: {printable(str(error))}") from error
+    given = dict(_flattened(document))
+    warnings = [
+        f"{FILE}:{_line(text, key)}: unknown setting '{printable(key)}' is ignored"
+        for key in given
+        if key not in SETTINGS
+    ]
+    return {key: _setting(key, given, text) for key in SETTINGS}, warnings
+
+
+def _setting(key: str, given: Mapping[str, object], text: str) -> object:
+    setting = SETTINGS[key]
+    if key not in given:
+        return setting.default
+    value, place = given[key], f"{FILE}:{_line(text, key)}: '{key}'"
+    if not isinstance(value, setting.kind):
+        raise BadSettings(f"{place} must be a string, not {type(value).__name__}")
+    return _checked(place, str(value), setting.read)
+
+
+def _checked(place: str, value: str, read: Callable[[str], _Value]) -> _Value:
+    try:
+        return read(value)
+    except ValueError as error:
+        raise BadSettings(f"{place}: {error}") from error
+
+
+def _seconds(text: str) -> float:
+    seconds = duration(text).total_seconds()
+    if seconds <= 0:
+        raise ValueError("must be longer than nothing")
+    return seconds
+
+
+def _committed(repository: Repository, config: GitConfig) -> str:
+    """The file of the work tree; where that has none, as committed on the remote's default branch, or here.
+
+    A linked worktree on an old branch may lack the file. Falling to the defaults there would put its claims into
+    another namespace than everybody else's, and two namespaces are two winners.
+    """
+    if repository.top is not None:
+        try:
+            return (repository.top / FILE).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            pass
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadSettings(f"cannot read {FILE}: {error}") from error
+    remote = config.value("claim.remote") or "origin"
+    for revision in (f"refs/remotes/{remote}/HEAD", "HEAD"):
+        found = repository.git.run("cat-file", "blob", f"{revision}:{FILE}")
+        if found.status == 0:
+            return found.stdout.decode("utf-8", "replace")
+    return ""
+
+
+def _flattened(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flattened(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _line(text: str, wanted: str) -> int:
+    """Finds the line on which a key is set, for messages; 1 where it is written in some rarer form."""
+    section = ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        stripped = line.split("#")[0].strip()
+        if stripped.startswith("[") and stripped.endswith("]"):
+            section = stripped.strip("[] ") + "."
+        key, equals, _ = stripped.partition("=")
+        if equals and section + key.replace('"', "").replace(" ", "") == wanted:
+            return number
+    return 1
+
+
+def _entries(pieces: list[str]) -> Iterator[tuple[str, str, str]]:
+    for scope, entry in zip(pieces[0::2], pieces[1::2], strict=False):
+        key, newline, value = entry.partition("\n")
+        # A key without a value is git's way to write true.
+        yield scope, key, value if newline else "true"
+
+
+def _is_remote_url(key: str) -> bool:
+    return key.startswith("remote.") and key.endswith((".url", ".pushurl")) and len(key) > len("remote..url")

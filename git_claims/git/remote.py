@@ -1,0 +1,239 @@
+"""One remote, spoken to by the git program only: leased push, prefix fetch, ls-remote, and the porcelain parser.
+
+Nothing here decides what an answer means for a claim. libgit2 is never used for any of it: its push has no lease,
+and over a local path two racers can both be told that they won.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from git_claims.errors import GitFailed, NoRemote
+from git_claims.git.config import GitConfig
+from git_claims.git.process import Finished, Git
+from git_claims.protocol.claim import Oid
+from git_claims.protocol.text import printable, without_credentials
+
+_FULL_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+# Each flag stops one way in which a user's own configuration changes what a push sends.
+_PUSH_CONFIG = ("-c", "push.pushOption=", "-c", "push.negotiate=false")
+_PUSH_FLAGS = (
+    "--porcelain",  # the verdict for each ref; never with -q, which hides it
+    "--no-verify",  # a claim push would run this repository's pre-push hook, ours among them
+    "--no-follow-tags",
+    "--no-signed",
+    "--no-recurse-submodules",
+)
+_FETCH_FLAGS = (
+    "--no-tags",
+    "--prune",  # absence is proved by the copy losing the ref
+    "--no-write-fetch-head",  # the user's FETCH_HEAD stays theirs
+    "--no-auto-maintenance",
+    "--no-recurse-submodules",
+    "--refmap=",  # no opportunistic update of refs the user's own refspecs name
+    "--no-filter",  # a partial clone would leave out the very blobs we came for
+)
+
+
+class PushFlag(StrEnum):
+    """The first character of a porcelain line, as documented in git-push(1)."""
+
+    FAST_FORWARD = " "
+    FORCED = "+"
+    DELETED = "-"
+    CREATED = "*"
+    REJECTED = "!"
+    UP_TO_DATE = "="
+
+
+_FLAGS = frozenset(flag.value for flag in PushFlag)
+
+
+@dataclass(frozen=True, slots=True)
+class RefUpdate:
+    """One ref of a push: it must be at `expected` (None: must not exist) and goes to `new` (None: is deleted)."""
+
+    ref: str
+    expected: Oid | None
+    new: Oid | None
+
+    def __post_init__(self) -> None:
+        # An empty source in a refspec is a delete, and git takes an abbreviated lease for another mistake.
+        for oid in (self.expected, self.new):
+            if oid is not None and not _FULL_OID.fullmatch(oid):
+                raise GitFailed(f"'{printable(oid)}' is not a full object id")
+
+    @property
+    def lease(self) -> str:
+        """The explicit lease; an empty id means that the ref must not exist."""
+        return f"--force-with-lease={self.ref}:{self.expected or ''}"
+
+    @property
+    def refspec(self) -> str:
+        """Never with a leading `+`, which would cancel the lease."""
+        return f"{self.new or ''}:{self.ref}"
+
+    @property
+    def flag(self) -> PushFlag:
+        """What git prints when exactly this update was applied."""
+        if self.new is None:
+            return PushFlag.DELETED
+        return PushFlag.CREATED if self.expected is None else PushFlag.FORCED
+
+
+@dataclass(frozen=True, slots=True)
+class PushLine:
+    """What git said of one ref, such as `!` and `[rejected] (stale info)`."""
+
+    flag: PushFlag
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class PushReport:
+    """The verdict by ref, and the whole answer for messages. A ref without a line was not answered."""
+
+    finished: Finished
+    lines: dict[str, PushLine] = field(default_factory=dict)
+    oddity: str | None = None  # a line outside the grammar: nothing of the answer is believed, the refs are read
+
+    def clean(self, updates: Iterable[RefUpdate]) -> bool:
+        """Says whether exit status and every flag are those of a full success. Anything else must be read back."""
+        return self.finished.status == 0 and all(
+            update.ref in self.lines and self.lines[update.ref].flag is update.flag for update in updates
+        )
+
+    def words(self, ref: str) -> str:
+        """Why `ref` was not updated, in the server's words where it gave any."""
+        line = self.lines.get(ref)
+        summary = line.summary if line is not None and line.flag is PushFlag.REJECTED else ""
+        said = "" if self.finished.status == 0 else self.finished.said
+        return "; ".join(filter(None, (summary, self.oddity, said)))
+
+    @property
+    def lacks_atomic(self) -> bool:
+        """Says whether the server cannot apply several refs as one."""
+        return b"does not support --atomic push" in self.finished.stderr
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """The one place where claims live. `source` is what a fetch names: the push URL where it is another one."""
+
+    git: Git
+    name: str
+    url: str
+    source: str
+
+    def push(self, updates: list[RefUpdate], *, atomic: bool = False) -> PushReport:
+        """Pushes every update under its own lease, in one connection; `atomic`: all of them or none."""
+        finished = self.git.run(
+            *_PUSH_CONFIG,
+            *("-c", f"remote.{self.name}.mirror=false"),
+            "push",
+            *_PUSH_FLAGS,
+            *(["--atomic"] if atomic else []),
+            *(update.lease for update in updates),
+            "--",
+            self.name,
+            *(update.refspec for update in updates),
+        )
+        try:
+            return PushReport(finished, dict(parse_porcelain(finished.stdout)))
+        except GitFailed as error:
+            # Raising here would lose sight of a push that may well have landed.
+            return PushReport(finished, oddity=error.message)
+
+    def fetch(self, refspecs: Iterable[str]) -> Finished:
+        """Brings refs by glob refspecs into the local copy, pruning what the server no longer has."""
+        # Claims have no parents, so there is nothing to negotiate about.
+        return self.git.run(
+            *("-c", "fetch.negotiationAlgorithm=noop"),
+            "fetch",
+            *_FETCH_FLAGS,
+            "--",
+            self.source,
+            *refspecs,
+        )
+
+    def list_refs(self, *patterns: str) -> dict[str, Oid] | None:
+        """Asks the server for refs by name, without objects; None where it did not answer.
+
+        git matches a pattern against the end of a name, so only whole names of the answer count.
+        """
+        finished = self.git.run("ls-remote", "--", self.source, *patterns)
+        if finished.status != 0:
+            return None
+        pairs = (line.split("\t", 1) for line in finished.stdout.decode("utf-8", "replace").splitlines())
+        return {ref: Oid(oid) for oid, ref in pairs if ref in patterns}
+
+
+def choose(git: Git, config: GitConfig, asked: str | None) -> Remote:
+    """Finds the remote for claims: the one asked for, else `origin`, else the only one. Raises NoRemote."""
+    name = _name(config.remotes(), asked)
+    urls = _urls(git, "--push", "--all", name)
+    if len(urls) != 1:
+        raise NoRemote(
+            f"remote '{printable(name)}' has {len(urls)} push URLs; claims need exactly one server to decide",
+            "keep a remote with one URL for claims and name it with 'git config claim.remote NAME'",
+        )
+    reads_elsewhere = _has_push_url(config, name) and _urls(git, name) != urls
+    # What a push changed must be read where it was pushed to; a read mirror may lag behind.
+    return Remote(git, name, urls[0], urls[0] if reads_elsewhere else name)
+
+
+def parse_porcelain(stdout: bytes) -> Iterator[tuple[str, PushLine]]:
+    """Yields ref and verdict of each line of `git push --porcelain`; raises GitFailed on any other grammar."""
+    for line in stdout.decode("utf-8", "surrogateescape").split("\n"):
+        if not line or line == "Done" or line.startswith("To "):
+            continue
+        pieces = line.split("\t")
+        if len(pieces) != 3 or pieces[0] not in _FLAGS:
+            raise GitFailed(f"'git push' said a line this program does not know: '{printable(line)}'")
+        _, _, ref = pieces[1].rpartition(":")
+        yield ref, PushLine(PushFlag(pieces[0]), printable(pieces[2]))
+
+
+def slug(url: str) -> str:
+    """Returns what a record calls the repository: `owner/name` of a URL, the last name of a local path."""
+    without_host = re.sub(r"^(?:[a-z][a-z0-9+.-]*://[^/]*/|[^/:]+:(?!//))", "", without_credentials(url))
+    names = [name for name in without_host.rstrip("/").removesuffix(".git").split("/") if name]
+    local = without_host == url or url.startswith("file://")
+    return printable("/".join(names[-1:] if local else names[-2:])) or "repository"
+
+
+def is_called(qualifier: str, url: str, directory: str) -> bool:
+    """Says whether what stood before `#` means the repository at `url`, cloned into a directory of that name."""
+    wanted = qualifier.rstrip("/").removesuffix(".git").lower()
+    path = re.split(r"[/:]", url.rstrip("/").removesuffix(".git").lower())
+    return wanted in {"/".join(path[-count:]) for count in range(1, 5)} or wanted == directory.lower()
+
+
+def _name(remotes: list[str], asked: str | None) -> str:
+    listed = "', '".join(printable(remote) for remote in remotes)
+    if not remotes:
+        raise NoRemote(
+            "this repository has no remote, so there is no server to decide who holds an item",
+            "add one with 'git remote add origin URL'",
+        )
+    if asked is not None and asked not in remotes:
+        raise NoRemote(f"no remote named '{printable(asked)}'", f"there is '{listed}'")
+    if asked is None and "origin" not in remotes and len(remotes) > 1:
+        raise NoRemote(
+            f"several remotes and none is called origin: '{listed}'",
+            "name the one for claims with 'git config claim.remote NAME'",
+        )
+    return asked or ("origin" if "origin" in remotes else remotes[0])
+
+
+def _urls(git: Git, *arguments: str) -> list[str]:
+    answer = git.ask("remote", "get-url", *arguments)
+    return answer.decode("utf-8", "surrogateescape").splitlines()
+
+
+def _has_push_url(config: GitConfig, name: str) -> bool:
+    return config.value(f"remote.{name}.pushurl") is not None or any(
+        key.startswith("url.") and key.endswith(".pushinsteadof") for _, key, _ in config.entries
+    )

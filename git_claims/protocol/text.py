@@ -1,0 +1,70 @@
+"""Text from outside (records, remotes, servers) made safe to show, and durations as people write them."""
+
+import re
+import unicodedata
+from datetime import UTC, datetime, timedelta
+
+# Cc holds the terminal escapes; Cf the direction marks that reorder a line; Zl and Zp break one; Cs cannot be encoded.
+_UNSHOWN = {"Cc", "Cf", "Zl", "Zp", "Cs"}
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
+_DURATION = re.compile(r"([0-9]{1,9})(s|m|h|d)?")
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def has_control_characters(text: str) -> bool:
+    """Says whether `text` could end a line of a record or steer a terminal."""
+    return any(unicodedata.category(character) in {"Cc", "Zl", "Zp", "Cs"} for character in text)
+
+
+def printable(text: str) -> str:
+    """Returns `text` without the characters that a terminal would obey rather than show."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(character for character in text if unicodedata.category(character) not in _UNSHOWN)
+
+
+def without_credentials(text: str) -> str:
+    """Returns `text` with the user and password removed from every URL in it."""
+    return _CREDENTIALS.sub("", text)
+
+
+def message_of(stderr: bytes, lines: int = 4) -> str:
+    """Returns the last lines that a program said, joined to one, safe to show."""
+    text = stderr.decode("utf-8", "replace").replace("\r", "\n")
+    said = [printable(line).strip() for line in text.split("\n")]
+    # Advice is for people who run git by hand; some of it names commands that lose work.
+    kept = [line for line in said if line and not line.startswith("hint:")]
+    return without_credentials("; ".join(kept[-lines:]))
+
+
+def duration(text: str) -> timedelta:
+    """Reads `90`, `90s`, `5m`, `2h` or `1d`; raises ValueError for anything else."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueError(f"'{printable(text)}' is not a duration such as 90s, 5m, 2h or 1d")
+    return timedelta(seconds=int(match[1]) * _UNIT_SECONDS[match[2] or "s"])
+
+
+def stamp(moment: datetime) -> str:
+    """Writes a moment the way records do: `2026-11-30T13:06:00Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def moment(text: str | None) -> datetime | None:
+    """Reads a time of a record; None where there is none or it means nothing."""
+    try:
+        read = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def in_words(age: timedelta) -> str:
+    """Says an age in one unit: `now`, `50 s`, `12 min`, `2 h`, `3 d`; `from the future` below zero."""
+    seconds = age.total_seconds()
+    if seconds < -60:
+        return "from the future"
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return "now"
