@@ -8,11 +8,11 @@ _VARIABLE = "_GIT_CLAIM_COMPLETE"
 # git's own bash completion calls _git_<command>; the words it sees begin with `git`.
 _BASH = """
 _git_claim() {
-    local line="git-claim ${COMP_LINE#*claim}"
     local IFS=$'\\n' response
     local words_before=("${words[@]:1}")
     words_before[0]=git-claim
-    response=$(env COMP_WORDS="${words_before[*]}" COMP_CWORD="$((cword - 1))" _GIT_CLAIM_COMPLETE=bash_complete git-claim)
+    response=$(COMP_WORDS="${words_before[*]}" COMP_CWORD="$((cword - 1))" \\
+        _GIT_CLAIM_COMPLETE=bash_complete git-claim)
     local completion kind value
     for completion in $response; do
         IFS=',' read -r kind value <<< "$completion"

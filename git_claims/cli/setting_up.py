@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from git_claims.cli import render
 from git_claims.cli.options import edges, open_world
 from git_claims.cli.world import World
 from git_claims.errors import ClaimError, Exit, GitFailed, Usage
@@ -89,19 +88,19 @@ def demo(agents: int, issues: int, **shared: object) -> Exit:
 
     Everything happens in a temporary directory that is removed again. Nothing of yours is read or changed.
     """
-    from git_claims.flows.demo import race
+    from git_claims.flows.demo import Raced, race
     from git_claims.git.sandbox import Sandbox, isolated
 
     world = open_world(shared)
-    world.talk.say(
-        f"{agents} agents, each in a clone of its own, ask for the same issue at the same time; {issues} issues, one after the other"
-    )
+    world.talk.say(f"{agents} agents in clones of their own ask for one issue at the same time, {issues} times")
+    raced: list[Raced] = []
+    world.talk.result(_demo_line("ISSUE", "WON BY", "LOST", "THE SERVER SAYS"))
     with tempfile.TemporaryDirectory(prefix="git-claim-demo-") as directory:
         root = Path(directory)
-        raced = list(race(Sandbox(root, isolated(child_environment(os.environ), root)), agents, issues))
-    lines = [[each.item, ", ".join(each.winners) or "-", str(each.lost), each.holder or "-"] for each in raced]
-    for line in render.table(("ISSUE", "WON BY", "LOST", "THE SERVER SAYS"), lines):
-        world.talk.result(line)
+        for each in race(Sandbox(root, isolated(child_environment(os.environ), root)), agents, issues):
+            raced.append(each)
+            line = _demo_line(each.item, ", ".join(each.winners) or "-", str(each.lost), each.holder or "-")
+            world.talk.result(line)
     fair = all(each.is_fair for each in raced)
     world.talk.result("each issue had exactly one winner" if fair else "NOT every issue had exactly one winner")
     world.talk.document(
@@ -124,6 +123,10 @@ def completion(shell: str) -> Exit:
 
     click.echo(script(shell, click.get_current_context().find_root().command))
     return Exit.DONE
+
+
+def _demo_line(issue: str, won_by: str, lost: str, holder: str) -> str:
+    return f"{issue:<10}{won_by:<12}{lost:<6}{holder}"
 
 
 def _findings(world: World) -> "Iterator[Finding]":

@@ -20,7 +20,7 @@ def quoted(item: Item, repo: str) -> str:
 
 
 def since(claimed_at: str | None, now: datetime) -> str:
-    """`since 09:12 (2 h)`, with the date where it is not today's, in the zone of `now`; empty where the time means nothing."""
+    """`since 09:12 (2 h)`, dated where it was not today, in the zone of `now`; empty where it means nothing."""
     claimed = moment(claimed_at)
     if claimed is None:
         return ""

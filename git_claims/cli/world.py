@@ -121,7 +121,7 @@ class World:
         return found.chain if found else None
 
     def chain_or_minted(self) -> ChainId:
-        """Returns the chain in force, or a new one that is said, and kept where it can be, before anything is pushed."""
+        """Returns the chain in force, or a new one: said, and kept where it can be, before anything is pushed."""
         if (found := self.identity()) is not None:
             return found.chain
         chain = minted()

@@ -1,4 +1,4 @@
-"""From a decision on what was last seen to an answer that the server gave: decide, swap, and decide again if it moved."""
+"""From a decision on what was seen to an answer that the server gave: decide, swap, and decide again if it moved."""
 
 from __future__ import annotations
 

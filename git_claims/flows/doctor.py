@@ -128,7 +128,7 @@ def _mirrors(config: GitConfig) -> Finding:
         return ok("mirror remotes", "none")
     return warning(
         "mirror remotes",
-        f"'{printable(mirrors[0])}' is one: a plain 'git push' to it deletes every claim that this clone has no copy of",
+        f"'{printable(mirrors[0])}' is one: a plain 'git push' to it deletes every claim this clone has no copy of",
         f"'git config --unset remote.{printable(mirrors[0])}.mirror', or never push from this clone by hand",
     )
 

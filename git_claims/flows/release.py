@@ -29,7 +29,7 @@ def release(store: Store, items: Sequence[Item] | None, chain: ChainId) -> list[
 
 
 def reclaim(store: Store, item: Item, confirm: Callable[[Item, Seen, Sequence[Item]], None]) -> list[Answer]:
-    """Frees an item, and the bundle it leads, after `confirm` was shown the record; it raises where the answer is no."""
+    """Frees an item, and the bundle it leads, after `confirm` was shown the record; it raises for a no."""
     seen = store.read_all().claims
     state = seen.get(item)
     holder = state.claim.chain if state is not None and state.claim is not None else None

@@ -1,7 +1,7 @@
 """The record that says who holds an item, and its text form, which scripts read with sed."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import NewType
 
