@@ -7,6 +7,7 @@ decided elsewhere; here is only what configuration says.
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TypeVar
 
 from git_claims.errors import BadSettings
@@ -18,6 +19,7 @@ from git_claims.protocol.text import duration, printable
 
 FILE = ".claims.toml"
 _Value = TypeVar("_Value")
+_KINDS = {str: "a string", bool: "true or false", list: "a list of strings"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,40 +52,45 @@ class GitConfig:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One key of `.claims.toml`. `read` turns its value into what is stored, or raises ValueError saying why not."""
+    """One key of `.claims.toml`. `check` raises ValueError saying what is wrong with a value of the right kind."""
 
     kind: type
-    default: object
-    meaning: str
-    read: Callable[[str], object] = field(default=str)
+    default: str | bool | tuple[str, ...]
+    check: Callable[[str], object] = field(default=str)
 
 
-def _one_of(*allowed: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
+def _one_of(*allowed: str) -> Callable[[str], None]:
+    def check(text: str) -> None:
         if text not in allowed:
             raise ValueError(f"must be one of {', '.join(allowed)}")
-        return text
 
-    return read
-
-
-def _branch_pattern(text: str) -> str:
-    check_branch_pattern(text)
-    return text
+    return check
 
 
-def _remote_name(text: str) -> str:
+def _remote_name(text: str) -> None:
     if not text or text.startswith("-"):
-        raise ValueError("must be the name of a remote")
-    return text
+        raise ValueError("must be a name that git accepts")
+
+
+def _directory_name(text: str) -> None:
+    if not text.strip() or text.startswith("-"):
+        raise ValueError("must be the path of a directory")
 
 
 SETTINGS: dict[str, Setting] = {
-    "namespace": Setting(str, NAMESPACES[0], "where claims live on the remote", _one_of(*NAMESPACES)),
-    "remote": Setting(str, None, "the one remote where claims live", _remote_name),
-    "tracker": Setting(str, "auto", "which tracker shows the claims", _one_of("auto", "none")),
-    "branch.pattern": Setting(str, "{number}-{slug}", "which branches name an item", _branch_pattern),
-    "take.force": Setting(str, "terminal", "who may break a claim", _one_of("terminal", "allow", "never")),
+    "namespace": Setting(str, NAMESPACES[0], _one_of(*NAMESPACES)),
+    "remote": Setting(str, "", _remote_name),
+    "tracker": Setting(str, "auto", _one_of("auto", "none")),
+    "branch.pattern": Setting(str, "{number}-{slug}", check_branch_pattern),
+    "take.force": Setting(str, "terminal", _one_of("terminal", "allow", "never")),
+    "worktree.dir": Setting(str, ".worktrees", _directory_name),
+    "integration_branch": Setting(str, "", _remote_name),
+    "stale.window": Setting(str, "24h", duration),
+    "hook.unclaimed": Setting(str, "refuse", _one_of("refuse", "warn")),
+    "hook.strict": Setting(bool, False),
+    "hook.exempt": Setting(list, ()),
+    "hook.offline": Setting(str, "refuse", _one_of("refuse", "cached")),
+    "hook.offline_age": Setting(str, "1h", duration),
 }
 
 
@@ -96,6 +103,14 @@ class Settings:
     tracker: str
     branch_pattern: str
     force: str
+    worktree_dir: str
+    integration_branch: str | None
+    stale_window: timedelta
+    hook_unclaimed: str
+    hook_strict: bool
+    hook_exempt: tuple[str, ...]
+    hook_offline: str
+    hook_offline_age: timedelta
     chain: str | None
     chain_scope: str | None
     reclaim_without_terminal: bool
@@ -117,13 +132,24 @@ def read_settings(repository: Repository, config: GitConfig) -> Settings:
     chain = config.value("claim.chain")
     if chain is not None:
         _checked("git config claim.chain", chain, check_chain)
-    remote = config.value("claim.remote") or file["remote"]
+    remote = config.value("claim.remote") or str(file["remote"])
+    if remote:
+        _checked("git config claim.remote", remote, _remote_name)
+    exempt = file["hook.exempt"]
     return Settings(
         namespace=str(file["namespace"]),
-        remote=None if remote is None else _checked("git config claim.remote", str(remote), _remote_name),
+        remote=remote or None,
         tracker=str(file["tracker"]),
         branch_pattern=str(file["branch.pattern"]),
         force=str(file["take.force"]),
+        worktree_dir=str(file["worktree.dir"]),
+        integration_branch=str(file["integration_branch"]) or None,
+        stale_window=duration(str(file["stale.window"])),
+        hook_unclaimed=str(file["hook.unclaimed"]),
+        hook_strict=file["hook.strict"] is True,
+        hook_exempt=exempt if isinstance(exempt, tuple) else (),
+        hook_offline=str(file["hook.offline"]),
+        hook_offline_age=duration(str(file["hook.offline_age"])),
         chain=chain,
         chain_scope=config.scope("claim.chain"),
         reclaim_without_terminal=config.true("claim.allowreclaimwithoutterminal"),
@@ -132,7 +158,7 @@ def read_settings(repository: Repository, config: GitConfig) -> Settings:
     )
 
 
-def parse_file(text: str) -> tuple[dict[str, object], list[str]]:
+def parse_file(text: str) -> tuple[dict[str, str | bool | tuple[str, ...]], list[str]]:
     """Reads the text of `.claims.toml` into every setting by key, and warnings for keys that mean nothing."""
     try:
         document = tomllib.loads(text)
@@ -147,14 +173,19 @@ def parse_file(text: str) -> tuple[dict[str, object], list[str]]:
     return {key: _setting(key, given, text) for key in SETTINGS}, warnings
 
 
-def _setting(key: str, given: Mapping[str, object], text: str) -> object:
+def _setting(key: str, given: Mapping[str, object], text: str) -> str | bool | tuple[str, ...]:
     setting = SETTINGS[key]
     if key not in given:
         return setting.default
     value, place = given[key], f"{FILE}:{_line(text, key)}: '{key}'"
-    if not isinstance(value, setting.kind):
-        raise BadSettings(f"{place} must be a string, not {type(value).__name__}")
-    return _checked(place, str(value), setting.read)
+    if isinstance(value, bool) and setting.kind is bool:
+        return value
+    if isinstance(value, list) and setting.kind is list and all(isinstance(each, str) for each in value):
+        return tuple(str(each) for each in value)
+    if isinstance(value, str) and setting.kind is str:
+        _checked(place, value, setting.check)
+        return value
+    raise BadSettings(f"{place} must be {_KINDS[setting.kind]}, not {printable(repr(value))}")
 
 
 def _checked(place: str, value: str, read: Callable[[str], _Value]) -> _Value:
