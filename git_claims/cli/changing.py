@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from random import random
 
@@ -19,7 +20,7 @@ from git_claims.flows.take import take as take_flow
 from git_claims.flows.transfer import adopt as adopt_flow
 from git_claims.flows.transfer import hand_off as hand_off_flow
 from git_claims.flows.transfer import renew as renew_flow
-from git_claims.git.worktree import Lane, write_lane
+from git_claims.git.lane_file import Lane
 from git_claims.protocol.claim import ChainId, Seen, check_chain
 from git_claims.protocol.item import Item, Named
 from git_claims.protocol.text import has_control_characters
@@ -89,7 +90,7 @@ def take(
     _enter_lane(world, chain, wanted.all_items)
     answers = _take(world, wanted, asker, wait, force)
     lost = [answer.item for answer in answers if answer.outcome not in _HELD_NOW | {Outcome.UNKNOWN}]
-    _leave_lane(world, chain, lost)
+    _never_held(world, chain, lost)
     return world.talk.answers(answers, world.repo, chain, world.now)
 
 
@@ -164,6 +165,9 @@ def adopt(item: Named, predecessor: ChainId, phase: str | None, **shared: object
     asked = world.item(item)
     chain = world.chain_of_holder([asked])
     answers = adopt_flow(world.store, asked, world.asker(chain, phase=phase), predecessor)
+    if world.lane is not None and world.lane.chain == predecessor and all(answer.succeeded for answer in answers):
+        # The lane goes with the claim: whoever names its chain exactly continues in its worktree too.
+        world.keep_lane(replace(world.lane, chain=chain))
     _enter_lane(world, chain, [answer.item for answer in answers if answer.succeeded])
     return world.talk.answers(answers, world.repo, chain, world.now)
 
@@ -244,16 +248,16 @@ def _one(world: World, named: Named | None) -> Item:
 
 def _enter_lane(world: World, chain: ChainId, items: Sequence[Item]) -> None:
     """Notes the items in the lane file, unless the worktree belongs to another chain."""
-    if not world.repository.linked or not items:
-        return
     lane = world.lane or Lane(chain)
-    if lane.chain == chain:
-        world.lane = Lane(chain, tuple(dict.fromkeys([*lane.items, *items])))
-        write_lane(world.repository, world.lane)
+    if items and lane.chain == chain:
+        world.keep_lane(lane.entered(tuple(items)))
+
+
+def _never_held(world: World, chain: ChainId, items: Sequence[Item]) -> None:
+    if world.lane is not None and world.lane.chain == chain and items:
+        world.keep_lane(world.lane.without(tuple(items)))
 
 
 def _leave_lane(world: World, chain: ChainId, items: Sequence[Item]) -> None:
-    lane = world.lane if world.repository.linked else None
-    if lane is not None and lane.chain == chain and set(items) & set(lane.items):
-        world.lane = Lane(chain, tuple(item for item in lane.items if item not in items))
-        write_lane(world.repository, world.lane)
+    if world.lane is not None and world.lane.chain == chain and items:
+        world.keep_lane(world.lane.left(tuple(items)))

@@ -9,7 +9,7 @@ from types import FrameType
 import click
 
 from git_claims import __version__
-from git_claims.cli import changing, looking, setting_up
+from git_claims.cli import changing, lanes, looking, setting_up
 from git_claims.cli.options import Group
 from git_claims.cli.render import Talk
 from git_claims.errors import ClaimError, Exit, Terminated, Usage
@@ -32,10 +32,13 @@ def cli(context: click.Context, directory: str | None) -> None:
 
 for _command in (
     changing.take,
+    lanes.start,
     changing.release,
     looking.ls,
     looking.show,
     looking.check,
+    lanes.lanes_command,
+    lanes.prune_lanes,
     changing.renew,
     changing.hand_off,
     changing.adopt,

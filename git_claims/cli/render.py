@@ -66,7 +66,9 @@ class Talk:
             }
         )
 
-    def answers(self, answers: Sequence[Answer], repo: str, chain: ChainId | None, now: datetime) -> Exit:
+    def answers(
+        self, answers: Sequence[Answer], repo: str, chain: ChainId | None, now: datetime, **more: str | None
+    ) -> Exit:
         """Prints what became of each item and returns the exit status that says so."""
         hints: list[str] = []
         for answer in answers:
@@ -84,6 +86,7 @@ class Talk:
                 "ok": status is Exit.DONE,
                 "items": [answer_document(answer, repo) for answer in answers],
                 "next": following(answers, chain),
+                **more,
             }
         )
         return status

@@ -20,11 +20,12 @@ from git_claims.errors import NoChain, Usage
 from git_claims.git import config, remote, repository
 from git_claims.git.config import GitConfig, Settings
 from git_claims.git.copy import Copy
+from git_claims.git.lane_file import Lane, read_lane, write_lane
 from git_claims.git.process import Git, child_environment
 from git_claims.git.remote import Remote
 from git_claims.git.repository import Repository
 from git_claims.git.store import Store
-from git_claims.git.worktree import Lane, read_lane, write_lane
+from git_claims.git.worktree import Workspace, workspace
 from git_claims.protocol.claim import ChainId, check_chain
 from git_claims.protocol.item import Item, Named
 from git_claims.protocol.text import has_control_characters, printable, stamp
@@ -92,7 +93,18 @@ class World:
 
     @cached_property
     def lane(self) -> Lane | None:
-        return read_lane(self.repository)
+        # The main worktree, where many stand at once, never has one.
+        return read_lane(self.repository.git_dir) if self.repository.linked else None
+
+    def keep_lane(self, lane: Lane) -> None:
+        """Writes the lane file of the linked worktree we stand in; does nothing anywhere else."""
+        if self.repository.linked:
+            write_lane(self.repository.git_dir, lane)
+            self.lane = lane
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        return workspace(self.repository, self.remote, self.settings.worktree_dir)
 
     @cached_property
     def repo(self) -> str:
@@ -126,7 +138,7 @@ class World:
             return found.chain
         chain = minted()
         if self.repository.linked:
-            write_lane(self.repository, Lane(chain))
+            self.keep_lane(Lane(chain))
             self.talk.say(f"chain {chain} (new, kept in this worktree)")
         else:
             self.talk.say(f"chain {chain} (new; keep it with: export {CHAIN_VARIABLE}={chain})")
@@ -144,7 +156,7 @@ class World:
         )
 
     def asker(self, chain: ChainId, **wishes: str | None) -> Asker:
-        top = str(self.repository.top or "")
+        place = wishes.pop("worktree", None) or str(self.repository.top or "")
         return Asker(
             chain=chain,
             nonce=os.urandom(16).hex(),
@@ -153,7 +165,7 @@ class World:
             host=os.uname().nodename,
             operator=self.tracker.operator(),
             # A directory whose name could not stand in a record is not worth failing a claim for.
-            worktree=top if top and not has_control_characters(top) else None,
+            worktree=place if place and not has_control_characters(place) else None,
             **wishes,
         )
 

@@ -158,6 +158,11 @@ class Remote:
             *refspecs,
         )
 
+    def fetch_work(self, refspecs: Iterable[str]) -> Finished:
+        """Brings branches to cut a lane from; moves no ref but those named, and not FETCH_HEAD."""
+        flags = [flag for flag in _FETCH_FLAGS if flag not in {"--prune", "--no-filter"}]
+        return self.git.run("fetch", "--quiet", *flags, "--", self.source, *refspecs)
+
     def list_refs(self, *patterns: str) -> dict[str, Oid] | None:
         """Asks the server for refs by name, without objects; None where it did not answer.
 

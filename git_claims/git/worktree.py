@@ -1,58 +1,253 @@
-"""The lane file: which chain a linked worktree works for, and on what. Private to the worktree, never shared."""
+"""Lanes on disk: linked worktrees, the branches in them, and what may be removed again. The shared checkout, its
+branch, index and files, is never touched.
+"""
 
-import os
-import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 
-from git_claims.errors import BadSettings, GitFailed
+from git_claims.errors import ClaimError, GitFailed
+from git_claims.git.lane_file import Lane, read_lane, write_lane
+from git_claims.git.lock import locked
+from git_claims.git.process import Git
+from git_claims.git.remote import Remote
 from git_claims.git.repository import Repository
-from git_claims.protocol.claim import ChainId, check_chain
-from git_claims.protocol.item import Item, is_item, parse
+
+# Keeps the remote's default branch as it was when the last lane was cut; nobody's tracking refs are moved for it.
+_BASE = "refs/git-claim/base"
+# Checking out a large tree takes longer than any exchange of refs.
+_CHECKOUT_DEADLINES = 10
+_IGNORE_NOTE = "# worktrees of 'git claim start'\n"
+
+
+class InTheWay(ClaimError):
+    """Something of somebody's stands where a lane would go. It is named, and left."""
+
+    reason = "in-the-way"
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
-    """Who works in a linked worktree, and on which items."""
+class Worktree:
+    """One linked worktree as git knows it. `git_dir` is its private git directory."""
 
-    chain: ChainId
-    items: tuple[Item, ...] = ()
+    path: Path
+    branch: str | None
+    git_dir: Path | None
+    gone: bool
+    locked: bool
 
-
-def lane_path(repository: Repository) -> Path:
-    """Where the lane file is; the private git directory keeps two linked worktrees from ever sharing one."""
-    return repository.git_dir / "git-claim-lane.toml"
-
-
-def read_lane(repository: Repository) -> Lane | None:
-    """Returns the lane of the worktree we stand in. The main worktree, where many stand at once, never has one."""
-    if not repository.linked:
-        return None
-    path = lane_path(repository)
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-        names = document.get("items", [])
-        return Lane(check_chain(document["chain"]), tuple(parse(name).item for name in names if is_item(name)))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadSettings(
-            f"cannot read the lane file '{path}': {error}",
-            "pass the chain with --chain, or move the file away",
-        ) from error
+    @property
+    def lane(self) -> Lane | None:
+        """The lane file's content; None where there is none."""
+        return read_lane(self.git_dir) if self.git_dir else None
 
 
-def write_lane(repository: Repository, lane: Lane) -> None:
-    """Replaces the lane file as a whole; does nothing in the main worktree."""
-    if not repository.linked:
-        return
-    import tomli_w
+class Readiness(Enum):
+    """What has to be done for a lane to stand."""
 
-    document = {"chain": str(lane.chain), "items": [item.name for item in lane.items]}
-    path = lane_path(repository)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(tomli_w.dumps(document), encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise GitFailed(f"cannot write the lane file '{path}': {error.strerror}") from error
+    REUSE = auto()
+    ATTACH = auto()
+    CREATE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a lane goes: a directory and a branch."""
+
+    path: Path
+    branch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The linked worktrees of one clone. `directory` is where lanes go."""
+
+    repository: Repository
+    remote: Remote
+    directory: Path
+
+    @property
+    def _git(self) -> Git:
+        return self.remote.git.within(self.remote.git.deadline_seconds * _CHECKOUT_DEADLINES)
+
+    def place(self, branch: str) -> Place:
+        """Returns where the lane of a branch goes; slashes of the branch do not make directories."""
+        return Place(self.directory / branch.replace("/", "-"), branch)
+
+    def worktrees(self) -> list[Worktree]:
+        """Returns the linked worktrees, the main one left out."""
+        answer = self._git.ask("worktree", "list", "--porcelain", "-z").decode("utf-8", "surrogateescape")
+        private = self._private_directories()
+        entries = [_attributes(entry) for entry in answer.split("\0\0") if entry.strip("\0")]
+        return [_worktree(entry, private) for entry in entries[1:]]
+
+    def branches(self) -> list[str]:
+        """Returns the names of the local branches."""
+        answer = self._git.ask("for-each-ref", "--format=%(refname:lstrip=2)", "--", "refs/heads")
+        return answer.decode("utf-8", "surrogateescape").splitlines()
+
+    def prepare(self, place: Place) -> Readiness:
+        """Finds out what a lane there needs, changing nothing; raises InTheWay naming what cannot be moved aside."""
+        here = next((each for each in self.worktrees() if each.path == place.path), None)
+        if here is not None and not here.gone:
+            if here.branch != place.branch:
+                raise InTheWay(
+                    f"'{place.path}' is a worktree on branch '{here.branch}', not on '{place.branch}'",
+                    "choose another name with --slug",
+                )
+            return Readiness.REUSE
+        self._refuse_if_checked_out(place)
+        if place.path.exists() and any(place.path.iterdir() if place.path.is_dir() else (place.path,)):
+            raise InTheWay(f"'{place.path}' is in the way", "move it, or choose another name with --slug")
+        return Readiness.ATTACH if self._has_branch(place.branch) else Readiness.CREATE
+
+    def open(self, place: Place, readiness: Readiness, start: str | None, integration: str | None) -> None:
+        """Makes the lane's worktree. `start` is a commit to cut the branch from; None: the remote's fresh default."""
+        if readiness is Readiness.REUSE:
+            return
+        with self._serialised():
+            base = start or self._fetch_base(place.branch, integration)
+            self._ignore()
+            self._forget_gone(place)
+            if readiness is Readiness.ATTACH:
+                self._refuse_if_unrelated(place.branch, base)
+                self._git.ask("worktree", "add", "--quiet", "--", str(place.path), place.branch)
+            else:
+                cut = ("--no-track", "-b", place.branch)
+                self._git.ask("worktree", "add", "--quiet", *cut, "--", str(place.path), base)
+
+    def enter(self, place: Place, lane: Lane) -> None:
+        """Writes the lane file of a worktree; raises InTheWay where another chain still works there."""
+        worktree = next((each for each in self.worktrees() if each.path == place.path), None)
+        if worktree is None or worktree.git_dir is None:
+            raise GitFailed(f"git does not know the worktree '{place.path}'")
+        before = worktree.lane
+        if before is not None and before.chain != lane.chain and before.items:
+            # Whoever works there would pass every fence as the new chain.
+            raise InTheWay(
+                f"the worktree '{place.path}' is the lane of chain '{before.chain}'",
+                "use another with --slug, or inside it 'git claim adopt' the claim from that chain",
+            )
+        write_lane(worktree.git_dir, lane if before is None else before_with(before, lane))
+
+    def unsaved(self, worktree: Worktree) -> str | None:
+        """Says what would be lost with a worktree; None where nothing would."""
+        if worktree.gone:
+            return None
+        status = self._git_in(worktree.path).run("status", "--porcelain", "-z", "--untracked-files=normal")
+        if status.status != 0:
+            return f"its state cannot be read: {status.said}"
+        if status.stdout:
+            return "uncommitted changes"
+        count = self.unpushed(worktree)
+        return None if count == 0 else f"{count} commit{'s' * (count > 1)} on no remote branch"
+
+    def unpushed(self, worktree: Worktree) -> int:
+        """Counts commits of the worktree that no remote branch, as last seen, and no base of a lane contains."""
+        revision = f"refs/heads/{worktree.branch}" if worktree.branch else "HEAD"
+        answer = self._git_in(worktree.path).ask(
+            "rev-list", "--count", revision, "--not", f"--remotes={self.remote.name}", f"--glob={_BASE}*"
+        )
+        return int(answer)
+
+    def remove(self, worktree: Worktree) -> None:
+        """Removes a worktree whose work is saved; git itself refuses once more where it is not."""
+        with self._serialised():
+            self._git.ask("worktree", "remove", "--", str(worktree.path))
+
+    def _git_in(self, path: Path) -> Git:
+        """git inside another worktree of this clone, which has a private git directory of its own."""
+        private = self._private_directories().get(path)
+        return self._git.pinned(path, private or path / ".git")
+
+    def _private_directories(self) -> dict[Path, Path]:
+        found: dict[Path, Path] = {}
+        for pointer in (self.repository.common_dir / "worktrees").glob("*/gitdir"):
+            found[Path(pointer.read_text(encoding="utf-8").strip()).parent] = pointer.parent
+        return found
+
+    @contextmanager
+    def _serialised(self) -> Iterator[None]:
+        path = self.repository.common_dir / "git-claim" / "worktree-lock"
+        # Two `git worktree add` of one clone fail on each other's locks.
+        with locked(path, self._git.deadline_seconds, "making a worktree"):
+            yield
+
+    def _fetch_base(self, branch: str, integration: str | None) -> str:
+        """Fetches the default branch, and this branch if somebody pushed it; returns what a new lane is cut from."""
+        tracking = f"refs/remotes/{self.remote.name}"
+        source = f"refs/heads/{integration}" if integration else "HEAD"
+        finished = self.remote.fetch_work([f"+{source}:{_BASE}", f"+refs/heads/{branch}*:{tracking}/{branch}*"])
+        if finished.status != 0:
+            raise GitFailed(
+                f"cannot fetch the branch to start from: {finished.said}",
+                "name a commit of this clone with --from, or repeat when the remote answers",
+            )
+        pushed = self._git.run("rev-parse", "--verify", "--quiet", f"{tracking}/{branch}^{{commit}}")
+        return pushed.stdout.decode().strip() if pushed.status == 0 else _BASE
+
+    def _refuse_if_checked_out(self, place: Place) -> None:
+        listed = self._git.ask("worktree", "list", "--porcelain", "-z").decode("utf-8", "surrogateescape")
+        for entry in (_attributes(entry) for entry in listed.split("\0\0") if entry.strip("\0")):
+            if entry.get("branch") == f"refs/heads/{place.branch}" and Path(entry["worktree"]) != place.path:
+                raise InTheWay(
+                    f"branch '{place.branch}' is checked out at '{entry['worktree']}'",
+                    "work there, or choose another name with --slug",
+                )
+
+    def _refuse_if_unrelated(self, branch: str, base: str) -> None:
+        if self._git.run("merge-base", base, f"refs/heads/{branch}").status == 1:
+            raise InTheWay(
+                f"branch '{branch}' is there and shares no history with what a lane is cut from",
+                "choose another name with --slug",
+            )
+
+    def _has_branch(self, branch: str) -> bool:
+        return self._git.run("show-ref", "--verify", "--quiet", f"refs/heads/{branch}").status == 0
+
+    def _forget_gone(self, place: Place) -> None:
+        """Drops git's note of a worktree whose directory is gone, which would block the same place."""
+        if any(each.path == place.path and each.gone for each in self.worktrees()):
+            self._git.ask("worktree", "remove", "--", str(place.path))
+
+    def _ignore(self) -> None:
+        """Keeps lanes out of the shared checkout's status, in the clone's own exclude file."""
+        top = main_top(self.repository)
+        if top is None or top not in self.directory.parents:
+            return
+        name = f"/{self.directory.relative_to(top)}/"
+        if self._git.pinned(top, self.repository.common_dir).run("check-ignore", "-q", "--", name[1:]).status == 0:
+            return
+        exclude = self.repository.common_dir / "info" / "exclude"
+        exclude.parent.mkdir(exist_ok=True)
+        with exclude.open("a", encoding="utf-8") as file:
+            file.write(f"{_IGNORE_NOTE}{name}\n")
+
+
+def workspace(repository: Repository, remote: Remote, directory: str) -> Workspace:
+    """Returns the workspace of a clone; a relative `directory` is below the main worktree, or the bare repository."""
+    root = main_top(repository) or repository.common_dir
+    return Workspace(repository, remote, (root / directory).resolve())
+
+
+def main_top(repository: Repository) -> Path | None:
+    """Returns the top of the main worktree; None in a bare repository."""
+    return repository.common_dir.parent if repository.common_dir.name == ".git" else None
+
+
+def before_with(before: Lane, lane: Lane) -> Lane:
+    """A lane entered again: what it released is remembered, and the chain is the new one."""
+    return Lane(lane.chain, before.items if before.chain == lane.chain else (), before.released).entered(lane.items)
+
+
+def _attributes(entry: str) -> dict[str, str]:
+    pairs = (line.partition(" ") for line in entry.split("\0") if line)
+    return {name: value for name, _, value in pairs}
+
+
+def _worktree(entry: dict[str, str], private: dict[Path, Path]) -> Worktree:
+    path = Path(entry["worktree"])
+    branch = entry.get("branch", "").removeprefix("refs/heads/") or None
+    return Worktree(path, branch, private.get(path), not path.exists(), "locked" in entry)

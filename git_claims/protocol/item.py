@@ -19,7 +19,7 @@ _URL = re.compile(
     r"https?://[^/\s]+/(?P<repository>[^\s?#]+?)/(?:-/)?"
     r"(?P<kind>issues|pull|pulls|merge_requests)/(?P<number>[0-9]+)(?:[/?#].*)?"
 )
-_BROWSE = re.compile(r"https?://[^/\s]+/browse/(?P<key>[^/?#]+)(?:[/?#].*)?")
+_BROWSE = re.compile(r"https?://[^/\s]+/(?:[^\s?#]+/)?browse/(?P<key>[^/?#]+)(?:[/?#].*)?")
 _QUALIFIED = re.compile(r"(?P<repository>[^#\s-][^#\s]*)#(?P<rest>[^#\s]+)")
 _RESERVED = {"issue", "pr", "probe"}
 
@@ -55,7 +55,7 @@ class Item:
 
     @property
     def order(self) -> tuple[str, int, str]:
-        """Sorts numbers as numbers, issues before pull requests, keyed items by project."""
+        """Sorts numbers as numbers, of one number the issue first, keyed items by project."""
         project, _, number = self.key.rpartition("-")
         return project, int(number), self.kind
 
@@ -102,17 +102,29 @@ def of_branch(pattern: str, branch: str) -> Item | None:
     return _unqualified(match["number"]) if match else None
 
 
+def slug_of(pattern: str, branch: str) -> str | None:
+    """Returns the words after, or before, the number of a branch that names an item; None for any other."""
+    match = _branch_expression(pattern).fullmatch(branch)
+    return match.groupdict().get("slug", "") if match else None
+
+
+def branch_name(pattern: str, item: Item, slug: str) -> str:
+    """Writes the branch of an item, the reverse of `of_branch`."""
+    return pattern.replace("{number}", item.key.upper()).replace("{slug}", slug)
+
+
 def check_branch_pattern(pattern: str) -> None:
     """Raises ValueError for a pattern that could not tell which item a branch belongs to."""
-    if pattern.count("{number}") != 1 or pattern.count("{slug}") > 1:
-        raise ValueError("must contain {number} once and {slug} at most once")
+    rest = pattern.replace("{number}", "", 1).replace("{slug}", "", 1)
+    if "{number}" not in pattern or "}{" in pattern or {"{", "}"} & set(rest):
+        raise ValueError("must contain {number} once and {slug} at most once, apart from each other")
 
 
 def _branch_expression(pattern: str) -> re.Pattern[str]:
     # Keys in branch names are upper case only: `release-2-notes` is no item of a project called RELEASE.
     number = r"(?P<number>(?:[A-Z][A-Z0-9_]{0,31}-)?[0-9]{1,18})"
     escaped = re.escape(pattern)
-    return re.compile(escaped.replace(r"\{number\}", number).replace(r"\{slug\}", r"[^/]+"))
+    return re.compile(escaped.replace(r"\{number\}", number).replace(r"\{slug\}", r"(?P<slug>[^/]+)"))
 
 
 def _parse(text: str) -> Named | None:
@@ -120,7 +132,8 @@ def _parse(text: str) -> Named | None:
         kind = Kind.ISSUE if match["kind"] == "issues" else Kind.PULL
         return _named(_numbered(kind, match["number"]), match["repository"])
     if match := _BROWSE.fullmatch(text):
-        return _named(_unqualified(match["key"]), None)
+        # Only a key: a Jira project called PR has issues, and none of them is a pull request.
+        return _named(_keyed(match["key"]), None)
     if match := _QUALIFIED.fullmatch(text):
         return _named(_unqualified(match["rest"]), match["repository"])
     return _named(_unqualified(text.removeprefix("#")), None)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 # Cc holds the terminal escapes; Cf the direction marks that reorder a line; Zl and Zp break one; Cs cannot be encoded.
 _UNSHOWN = {"Cc", "Cf", "Zl", "Zp", "Cs"}
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")
 _DURATION = re.compile(r"([0-9]{1,9})(s|m|h|d)?")
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -55,6 +55,9 @@ def moment(text: str | None) -> datetime | None:
     try:
         read = datetime.fromisoformat(text or "")
     except ValueError:
+        return None
+    if not 1 < read.year < 9999:
+        # The first and the last year cannot be shown in every zone; whoever wrote them wants us to try.
         return None
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
