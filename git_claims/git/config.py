@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from git_claims.errors import BadSettings
+from git_claims.git.objects import parse_batch
 from git_claims.git.process import Git
 from git_claims.git.repository import Repository
 from git_claims.protocol.claim import check_chain
@@ -216,11 +217,10 @@ def _committed(repository: Repository, config: GitConfig) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise BadSettings(f"cannot read {FILE}: {error}") from error
     remote = config.value("claim.remote") or "origin"
-    for revision in (f"refs/remotes/{remote}/HEAD", "HEAD"):
-        found = repository.git.run("cat-file", "blob", f"{revision}:{FILE}")
-        if found.status == 0:
-            return found.stdout.decode("utf-8", "replace")
-    return ""
+    asked = "".join(f"{revision}:{FILE}\n" for revision in (f"refs/remotes/{remote}/HEAD", "HEAD"))
+    # Absence is an answer of its own here; a git that could not look is an error, never an empty file.
+    answer = repository.git.ask("cat-file", "--batch", stdin=asked.encode())
+    return next(parse_batch(answer), b"").decode("utf-8", "replace")
 
 
 def _flattened(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:

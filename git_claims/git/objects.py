@@ -57,18 +57,21 @@ def _record_blobs(git: Git, commits: list[Oid]) -> Iterator[str | Unreadable]:
 def _contents(git: Git, blobs: set[str]) -> dict[str, bytes]:
     if not blobs:
         return {}
-    asked = "".join(f"{oid}\n" for oid in sorted(blobs)).encode()
-    return dict(_parse_batch(git.ask("cat-file", "--batch", stdin=asked)))
+    names = sorted(blobs)
+    asked = "".join(f"{oid}\n" for oid in names).encode()
+    return dict(zip(names, parse_batch(git.ask("cat-file", "--batch", stdin=asked)), strict=True))
 
 
-def _parse_batch(answer: bytes) -> Iterator[tuple[str, bytes]]:
-    """Reads `<id> blob <size>LF<content>LF` until the end; raises GitFailed on anything else."""
+def parse_batch(answer: bytes) -> Iterator[bytes]:
+    """Yields the content of each object that `git cat-file --batch` found; raises GitFailed on another grammar."""
     position = 0
     while position < len(answer):
         end = answer.index(b"\n", position)
-        words = answer[position:end].split(b" ")
-        if len(words) != 3 or words[1] != b"blob":
+        header, position = answer[position:end], end + 1
+        if header.endswith(b" missing"):
+            continue
+        words = header.split(b" ")
+        if len(words) != 3 or not words[2].isdigit():
             raise GitFailed("'git cat-file' answered in a form this program does not know")
-        start, size = end + 1, int(words[2])
-        yield words[0].decode(), answer[start : start + size]
-        position = start + size + 1
+        yield answer[position : position + int(words[2])]
+        position += int(words[2]) + 1

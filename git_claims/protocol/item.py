@@ -124,7 +124,7 @@ def _branch_expression(pattern: str) -> re.Pattern[str]:
     # Keys in branch names are upper case only: `release-2-notes` is no item of a project called RELEASE.
     number = r"(?P<number>(?:[A-Z][A-Z0-9_]{0,31}-)?[0-9]{1,18})"
     escaped = re.escape(pattern)
-    return re.compile(escaped.replace(r"\{number\}", number).replace(r"\{slug\}", r"(?P<slug>[^/]+)"))
+    return re.compile(escaped.replace(r"\{number\}", number).replace(r"\{slug\}", r"(?P<slug>[^/]+?)"))
 
 
 def _parse(text: str) -> Named | None:
