@@ -21,7 +21,7 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One record. Field order is line order; a field that is None is absent from the text."""
+    """One record. Field order is line order; a field that is None, or empty, is absent from the text."""
 
     issue: str
     repo: str | None = None
@@ -42,7 +42,7 @@ class Claim:
         """Yields key and value in the order of the record, keys of other clients last."""
         for field in KEYS:
             value: str | None = getattr(self, field)
-            if value is not None:
+            if value:
                 yield field, value
         yield from self.extra
 
@@ -88,7 +88,7 @@ def decode(record: bytes, item: Item) -> Claim:
         raise Unreadable("it is the record of another item")
     chain, issue = ChainId(values.pop("chain")), values.pop("issue")
     extra = tuple((key, value) for key, value in values.items() if key not in KEYS)
-    known = {key: value for key, value in values.items() if key in KEYS}
+    known = {key: value or None for key, value in values.items() if key in KEYS}
     return Claim(issue=issue, chain=chain, extra=extra, **known)
 
 
