@@ -48,6 +48,13 @@ class NeedsPerson(ClaimError):
     reason = "needs-person"
 
 
+class Refused(ClaimError):
+    """The answer is no, and the hint says what would be yes."""
+
+    exit = Exit.NO
+    reason = "refused"
+
+
 class CannotTell(ClaimError):
     """The remote did not answer, or not in time. Never shown as free and never as lost."""
 

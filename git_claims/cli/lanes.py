@@ -70,7 +70,7 @@ def lanes_command(**shared: object) -> Exit:
     rows = lanes(world.store, world.workspace, world.settings.branch_pattern)
     lines = [_lane_line(world, row) for row in rows]
     for line in render.table(("ITEM", "CLAIM", "BRANCH", "UNSAVED", "PATH"), lines) if rows else []:
-        world.talk.result(line)
+        world.talk.data(line)
     if not rows:
         world.talk.say("no lanes in this clone")
     world.talk.document({"lanes": [_lane_document(world, row) for row in rows]})

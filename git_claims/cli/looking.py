@@ -32,7 +32,7 @@ def ls(mine: bool, cached: bool, **shared: object) -> Exit:
     found = [row for row in rows(listing.claims, chain) if row.mine or not mine]
     if found:
         for line in render.listing_lines(found, world.now):
-            world.talk.result(line)
+            world.talk.data(line)
     else:
         world.talk.say("no claims of this chain" if mine else "no claims")
     _remark(world, listing.strangers, listing.earlier, len(listing.claims))
@@ -64,7 +64,7 @@ def show(item: Named | None, cached: bool, **shared: object) -> Exit:
         world.talk.error(words.holding(asked, world.repo, None, world.now), f"'git claim {asked.spelling}' claims it")
         return Exit.NO
     for line in render.record_lines(asked, found.seen, world.repo, world.now):
-        world.talk.result(line)
+        world.talk.data(line)
     for command in _next(found, chain):
         world.talk.say(f"next: {command}")
     if cached:
@@ -121,7 +121,7 @@ def whoami(mint: bool, save: bool, **shared: object) -> Exit:
                 f"'git claim ITEM' makes one; or set {CHAIN_VARIABLE}; 'git claim whoami --mint --save' keeps one",
             )
         chain, source = identity.chain, identity.source
-    world.talk.result(printable(chain))
+    world.talk.data(printable(chain))
     world.talk.say(f"from: {source}")
     world.talk.document({"ok": True, "chain": chain, "source": source, "host": os.uname().nodename})
     return Exit.DONE

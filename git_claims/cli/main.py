@@ -9,7 +9,7 @@ from types import FrameType
 import click
 
 from git_claims import __version__
-from git_claims.cli import changing, lanes, looking, setting_up
+from git_claims.cli import changing, lanes, looking, publishing, setting_up
 from git_claims.cli.options import Group
 from git_claims.cli.render import Talk
 from git_claims.errors import ClaimError, Exit, Terminated, Usage
@@ -39,6 +39,8 @@ for _command in (
     looking.check,
     lanes.lanes_command,
     lanes.prune_lanes,
+    publishing.push_command,
+    publishing.exec_command,
     changing.renew,
     changing.hand_off,
     changing.adopt,

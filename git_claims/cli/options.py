@@ -102,7 +102,7 @@ def edges(
         if as_json:
             options.append(click.option("--json", "as_json", is_flag=True, help="Print one JSON document."))
         if quiet:
-            options.append(click.option("-q", "--quiet", is_flag=True, help="Print errors only."))
+            options.append(click.option("-q", "--quiet", is_flag=True, help="Print no confirmations and no hints."))
         for option in reversed(options):
             command = option(command)
         return command

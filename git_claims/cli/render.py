@@ -29,10 +29,15 @@ class Talk:
         self.as_json = as_json
         self.quiet = quiet
 
-    def result(self, line: str) -> None:
-        """Data for people: stdout, unless JSON stands there or silence was asked for."""
-        if not self.as_json and not self.quiet:
+    def data(self, line: str) -> None:
+        """What a command was called for: stdout, unless JSON stands there."""
+        if not self.as_json:
             click.echo(line)
+
+    def result(self, line: str) -> None:
+        """A confirmation, which the exit status says as well: stdout, unless silence was asked for."""
+        if not self.quiet:
+            self.data(line)
 
     def document(self, document: Document) -> None:
         """The one JSON document, where it was asked for."""

@@ -63,9 +63,9 @@ def doctor(**shared: object) -> Exit:
     findings: list[Finding] = []
     for finding in _findings(world):
         findings.append(finding)
-        world.talk.result(f"{_MARKS[finding.level]}  {finding.name}: {finding.detail}")
+        world.talk.data(f"{_MARKS[finding.level]}  {finding.name}: {finding.detail}")
         if finding.advice:
-            world.talk.result(f"         -> {finding.advice}")
+            world.talk.data(f"         -> {finding.advice}")
     failed = any(finding.level is Level.FAILURE for finding in findings)
     world.talk.document(
         {
@@ -94,15 +94,15 @@ def demo(agents: int, issues: int, **shared: object) -> Exit:
     world = open_world(shared)
     world.talk.say(f"{agents} agents in clones of their own ask for one issue at the same time, {issues} times")
     raced: list[Raced] = []
-    world.talk.result(_demo_line("ISSUE", "WON BY", "LOST", "THE SERVER SAYS"))
+    world.talk.data(_demo_line("ISSUE", "WON BY", "LOST", "THE SERVER SAYS"))
     with tempfile.TemporaryDirectory(prefix="git-claim-demo-") as directory:
         root = Path(directory)
         for each in race(Sandbox(root, isolated(child_environment(os.environ), root)), agents, issues):
             raced.append(each)
             line = _demo_line(each.item, ", ".join(each.winners) or "-", str(each.lost), each.holder or "-")
-            world.talk.result(line)
+            world.talk.data(line)
     fair = all(each.is_fair for each in raced)
-    world.talk.result("each issue had exactly one winner" if fair else "NOT every issue had exactly one winner")
+    world.talk.data("each issue had exactly one winner" if fair else "NOT every issue had exactly one winner")
     world.talk.document(
         {
             "ok": fair,

@@ -60,7 +60,7 @@ def change(
     answers: dict[Item, Answer] = {}
     for _ in range(_ROUNDS):
         decisions = [decide(item, known[item]) for item in items if item not in answers]
-        answers |= {each.item: _from_verdict(each) for each in decisions if isinstance(each, Verdict)}
+        answers |= {each.item: answer_without_push(each) for each in decisions if isinstance(each, Verdict)}
         swaps = [each for each in decisions if isinstance(each, Swap)]
         if together and not all(answer.succeeded for answer in answers.values()):
             answers |= {swap.item: _left_out(swap) for swap in swaps}
@@ -72,19 +72,20 @@ def change(
             state = settled[swap.item]
             if isinstance(state, Moved):
                 known[swap.item] = state.seen
-            elif (answer := _from_settled(swap, state)) is not None:
+            elif (answer := answer_to(swap, state)) is not None:
                 answers[swap.item] = answer
     return [answers.get(item) or _kept_moving(item, known[item]) for item in items]
 
 
-def _from_verdict(verdict: Verdict) -> Answer:
+def answer_without_push(verdict: Verdict) -> Answer:
+    """Returns the answer of a decision that nothing has to be pushed for."""
     ours = verdict.outcome in SUCCEEDED
     mine, theirs = (verdict.seen, None) if ours else (None, verdict.seen)
     return Answer(verdict.item, verdict.outcome, verdict.reason, claim=mine, rival=theirs)
 
 
-def _from_settled(swap: Swap, state: Settled) -> Answer | None:
-    """Returns the answer, or None where the swap is to be decided again."""
+def answer_to(swap: Swap, state: Settled) -> Answer | None:
+    """Returns the answer of a swap that was pushed; None where it is to be decided again."""
     match state:
         case Applied(seen):
             # What was given up or taken is still worth showing: who held it, and since when.

@@ -40,10 +40,26 @@ class Copy:
         except (FileNotFoundError, ValueError):
             return None
 
+    def takes_options(self, source: str) -> bool | None:
+        """Says whether that server takes push options; None where it was never tried."""
+        try:
+            known, _, answer = (self.directory / "push-options").read_text(encoding="utf-8").strip().rpartition("\n")
+        except FileNotFoundError:
+            return None
+        return answer == "yes" if known == source else None
+
+    def note_options(self, source: str, taken: bool) -> None:
+        """Remembers whether that server takes push options."""
+        self._replace("push-options", f"{source}\n{'yes' if taken else 'no'}\n")
+
     def record(self, provenance: Provenance) -> None:
         """Replaces what is known of the copy; only ever called with the lock held."""
         listed = "" if provenance.listed_at is None else repr(provenance.listed_at)
+        self._replace("copy", f"{provenance.source}\n{listed}\n{provenance.count}\n")
+
+    def _replace(self, name: str, text: str) -> None:
         # A name of our own and one rename: whoever reads it sees all of the old or all of the new.
-        temporary = self.directory / f"copy.{os.getpid()}"
-        temporary.write_text(f"{provenance.source}\n{listed}\n{provenance.count}\n", encoding="utf-8")
-        temporary.replace(self.directory / "copy")
+        self.directory.mkdir(exist_ok=True)
+        temporary = self.directory / f"{name}.{os.getpid()}"
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(self.directory / name)

@@ -6,7 +6,7 @@ and over a local path two racers can both be told that they won.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from git_claims.errors import GitFailed, NoRemote
@@ -26,6 +26,10 @@ _PUSH_FLAGS = (
     "--no-signed",
     "--no-recurse-submodules",
 )
+# Tells our own pre-push hook that the push it guards carries its fence; the user's other hooks run all the same.
+FENCED = "GIT_CLAIM_FENCED"
+# A push of work may be large, and its hooks may run a test suite.
+_WORK_DEADLINES = 30
 _FETCH_FLAGS = (
     "--no-tags",
     "--prune",  # absence is proved by the copy losing the ref
@@ -113,9 +117,30 @@ class PushReport:
         return "; ".join(filter(None, (summary, self.oddity, said)))
 
     @property
+    def was_answered(self) -> bool:
+        """Says whether a verdict came, or git ended before it sent anything; else the server may still be at it."""
+        ended_by_hook = self.finished.status == 1 and not self.finished.stdout
+        return bool(self.lines) or ended_by_hook or self.lacks_atomic or self.lacks_options
+
+    @property
+    def lacks_options(self) -> bool:
+        """Says whether the server takes no push options; nothing was sent then."""
+        return b"does not support push options" in self.finished.stderr
+
+    @property
     def lacks_atomic(self) -> bool:
         """Says whether the server cannot apply several refs as one."""
         return b"does not support --atomic push" in self.finished.stderr
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a fenced push carries: refspecs of branches, leases the user gave for them, another remote if asked."""
+
+    refspecs: tuple[str, ...]
+    leases: tuple[str, ...] = ()
+    dry_run: bool = False
+    remote: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,24 +152,45 @@ class Remote:
     url: str
     source: str
 
-    def push(self, updates: list[RefUpdate], *, atomic: bool = False) -> PushReport:
+    def push(self, updates: list[RefUpdate], *, atomic: bool = False, options: Iterable[str] = ()) -> PushReport:
         """Pushes every update under its own lease, in one connection; `atomic`: all of them or none."""
         finished = self.git.run(
             *_PUSH_CONFIG,
-            *("-c", f"remote.{self.name}.mirror=false"),
+            *self._not_a_mirror,
             "push",
             *_PUSH_FLAGS,
             *(["--atomic"] if atomic else []),
+            *(f"--push-option={option}" for option in options),
             *(update.lease for update in updates),
             "--",
             self.name,
             *(update.refspec for update in updates),
         )
-        try:
-            return PushReport(finished, dict(parse_porcelain(finished.stdout)))
-        except GitFailed as error:
-            # Raising here would lose sight of a push that may well have landed.
-            return PushReport(finished, oddity=error.message)
+        return _report(finished)
+
+    def push_work(self, work: Work, updates: Iterable[RefUpdate] = (), *, options: Iterable[str] = ()) -> PushReport:
+        """Pushes branches as the user would, hooks and all, fenced by `updates`: everything lands or nothing does."""
+        fences = list(updates)
+        git = replace(self.git, environment={**self.git.environment, FENCED: "1"})
+        finished = git.within(git.deadline_seconds * _WORK_DEADLINES).run(
+            *self._not_a_mirror,
+            "push",
+            "--porcelain",
+            *(["--atomic"] if fences else []),
+            *(["--dry-run"] if work.dry_run else []),
+            *(f"--push-option={option}" for option in options),
+            *(update.lease for update in fences),
+            *work.leases,
+            "--",
+            work.remote or self.name,
+            *work.refspecs,
+            *(update.refspec for update in fences),
+        )
+        return _report(finished)
+
+    @property
+    def _not_a_mirror(self) -> tuple[str, str]:
+        return "-c", f"remote.{self.name}.mirror=false"
 
     def fetch(self, refspecs: Iterable[str]) -> Finished:
         """Brings refs by glob refspecs into the local copy, pruning what the server no longer has."""
@@ -173,6 +219,14 @@ class Remote:
             return None
         pairs = (line.split("\t", 1) for line in finished.stdout.decode("utf-8", "replace").splitlines())
         return {ref: Oid(oid) for oid, ref in pairs if ref in patterns}
+
+
+def _report(finished: Finished) -> PushReport:
+    try:
+        return PushReport(finished, dict(parse_porcelain(finished.stdout)))
+    except GitFailed as error:
+        # Raising here would lose sight of a push that may well have landed.
+        return PushReport(finished, oddity=error.message)
 
 
 def choose(git: Git, config: GitConfig, asked: str | None) -> Remote:

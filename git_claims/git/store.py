@@ -11,7 +11,7 @@ from git_claims.errors import CannotTell, GitFailed, Usage
 from git_claims.git.copy import Copy, Provenance
 from git_claims.git.objects import local_refs, read_records
 from git_claims.git.process import Git
-from git_claims.git.remote import PushReport, RefUpdate, Remote
+from git_claims.git.remote import PushReport, RefUpdate, Remote, Work
 from git_claims.git.repository import Repository
 from git_claims.protocol.claim import Claim, Oid, Seen, encode
 from git_claims.protocol.item import Item, from_ref
@@ -122,9 +122,16 @@ class Store:
         built = {swap.item: None if swap.new is None else self.build(swap.new) for swap in swaps}
         updates = {swap.item: self._update(swap, built[swap.item]) for swap in swaps}
         settled: dict[Item, Settled] = {}
+        takes_options = self.copy.takes_options(self._source)
         for attempt in range(_PUSHES):
             pending = {item: update for item, update in updates.items() if item not in settled}
-            report = self.remote.push(list(pending.values()), atomic=atomic)
+            # A server with rules of its own may want to be shown the claim that changes, and not every server
+            # takes push options: tried once a push was held back, and remembered.
+            options = _shown(pending.values()) if takes_options or (takes_options is None and attempt > 0) else []
+            report = self.remote.push(list(pending.values()), atomic=atomic, options=options)
+            if options and (report.lacks_options or report.lines):
+                takes_options = not report.lacks_options
+                self.copy.note_options(self._source, takes_options)
             if report.clean(pending.values()):
                 settled |= {item: Applied(built[item]) for item in pending}
                 break
@@ -136,6 +143,33 @@ class Store:
             self._back_off(attempt)
         self._keep(updates, settled)
         return settled
+
+    def fence(self, swaps: Sequence[Swap], work: Work) -> tuple[dict[Item, Settled], PushReport]:
+        """Pushes work together with swaps of the claims it rests on: all of it lands, or nothing does.
+
+        Never repeated by itself, since it runs the user's hooks; where the server may still be at it, it is Unclear.
+        """
+        built = {swap.item: None if swap.new is None else self.build(swap.new) for swap in swaps}
+        updates = {swap.item: self._update(swap, built[swap.item]) for swap in swaps}
+        report = self.remote.push_work(work, updates.values())
+        if report.clean(updates.values()):
+            settled: dict[Item, Settled] = {item: Applied(built[item]) for item in updates}
+        else:
+            settled = self._settle(updates, built, report, atomic=True, last=True)
+            if not report.was_answered:
+                settled |= {item: Unclear(state.why) for item, state in settled.items() if isinstance(state, Withheld)}
+        if not work.dry_run:
+            self._keep(updates, settled)
+        return settled, report
+
+    def push_work(self, work: Work, options: Sequence[str]) -> PushReport:
+        """Pushes work without a fence, showing the claims it rests on where the server takes push options."""
+        if self.copy.takes_options(self._source) is not False and work.remote in {None, self.remote.name}:
+            report = self.remote.push_work(work, options=options)
+            if not report.lacks_options:
+                return report
+            self.copy.note_options(self._source, False)
+        return self.remote.push_work(work)
 
     def _settle(
         self,
@@ -266,6 +300,10 @@ class Store:
 
 def _standing(update: RefUpdate, seen: Seen | None) -> Standing:
     return stand(update.expected, update.new, seen.oid if seen else None)
+
+
+def _shown(updates: Iterable[RefUpdate]) -> list[str]:
+    return [f"claim={update.expected}" for update in updates if update.expected]
 
 
 def _update_line(item: Item, new: Oid | None) -> str:

@@ -17,6 +17,7 @@ class Outcome(StrEnum):
     ALREADY_YOURS = "already-yours"
     HELD = "held"
     NOT_TAKEN = "not-taken"
+    NOT_RENEWED = "not-renewed"
     TAKEN_OVER = "taken-over"
     RENEWED = "renewed"
     HANDED_OFF = "handed-off"

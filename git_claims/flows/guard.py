@@ -1,0 +1,187 @@
+"""A command that runs only while its claim holds: read often, renewed rarely, stopped when it is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from git_claims.errors import CannotTell, ClaimError, Exit, Usage
+from git_claims.flows.change import Answer
+from git_claims.flows.release import release
+from git_claims.flows.take import Wanted, take
+from git_claims.flows.transfer import renew
+from git_claims.protocol.transition import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+    from types import FrameType
+
+    from git_claims.git.store import Store
+    from git_claims.protocol.item import Item
+    from git_claims.protocol.transition import Asker
+
+_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """How closely a claim is watched, all in seconds."""
+
+    check_every: float
+    renew_every: float
+    confirm_within: float
+    grace: float
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The command, where and with what environment it runs, and who is told of events (line, is it an error)."""
+
+    command: list[str]
+    directory: Path
+    environment: Mapping[str, str]
+    watch: Watch
+    tell: Callable[[str, bool], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How it ended. `status` is None where the claim could not be had and nothing ran.
+
+    `answer` is that of the take, `left` that of a release that failed.
+    """
+
+    answer: Answer
+    status: int | None
+    left: Answer | None = None
+
+
+def run_guarded(store: Store, item: Item, asker: Callable[[], Asker], guard: Guard) -> Ended:
+    """Takes or re-enters the claim, runs the command under it, and releases what this run took."""
+    [answer] = take(store, Wanted((item,)), asker())
+    if not answer.succeeded:
+        return Ended(answer, None)
+    taken_here = answer.outcome is Outcome.CLAIMED
+    status: int | None = None
+    try:
+        status = _run(store, item, asker, guard)
+    finally:
+        # Also when we are interrupted or the command could not be started: nothing of ours stays behind.
+        left = _release(store, item, asker, guard, status) if taken_here else None
+    return Ended(answer, status, left)
+
+
+def _run(store: Store, item: Item, asker: Callable[[], Asker], guard: Guard) -> int:
+    try:
+        # A group of its own, so that all of it can be stopped as one.
+        child = subprocess.Popen(guard.command, cwd=guard.directory, env=guard.environment, process_group=0)
+    except OSError as error:
+        raise Usage(f"cannot run '{guard.command[0]}': {error.strerror}") from error
+    try:
+        with _foreground(child), _signals_to(child):
+            verdict = _watch(store, item, asker, guard, child)
+    finally:
+        _stop(child, guard.watch.grace)
+    return verdict if verdict is not None else _shell_status(child.returncode)
+
+
+def _watch(
+    store: Store, item: Item, asker: Callable[[], Asker], guard: Guard, child: subprocess.Popen[bytes]
+) -> int | None:
+    """Waits for the command. Returns the exit status to use where it has to be stopped, None where it ended itself."""
+    confirmed = renewed = time.monotonic()
+    while not _ends_within(child, guard.watch.check_every):
+        try:
+            seen = store.read([item])[item]
+            if seen is None or not seen.is_held_by(asker().chain):
+                guard.tell("the claim is lost; the command is stopped", True)
+                return Exit.NO
+            confirmed = time.monotonic()
+            if confirmed - renewed >= guard.watch.renew_every:
+                if renew(store, [item], asker())[0].outcome is Outcome.NOT_YOURS:
+                    continue
+                renewed = confirmed
+        except CannotTell as silence:
+            if time.monotonic() - confirmed >= guard.watch.confirm_within:
+                guard.tell(f"the claim can no longer be confirmed ({silence.message}); the command is stopped", True)
+                return Exit.UNKNOWN
+    return None
+
+
+def _ends_within(child: subprocess.Popen[bytes], seconds: float) -> bool:
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(seconds)
+        return True
+    return False
+
+
+def _stop(child: subprocess.Popen[bytes], grace_seconds: float) -> None:
+    """Ends what is left of the command's group: asks, waits, then does not ask."""
+    _signal(child, signal.SIGTERM)
+    if not _ends_within(child, grace_seconds):
+        _signal(child, signal.SIGKILL)
+        child.wait()
+    # The command has ended; whatever it left running in its group has had the same warning.
+    _signal(child, signal.SIGKILL)
+
+
+def _signal(child: subprocess.Popen[bytes], number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, number)
+
+
+@contextmanager
+def _signals_to(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Passes what is sent to us on to the command; it decides, and we see how it ends."""
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        _signal(child, number)
+
+    before = {number: signal.signal(number, forward) for number in _FORWARDED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _foreground(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Lends the terminal to the command's group, if we have it, so that it can read and Ctrl-C reaches it."""
+    terminal = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
+    if terminal is None or os.tcgetpgrp(terminal) != os.getpgrp():
+        yield
+        return
+    # Giving the terminal away makes us a background group, which must not be stopped when we take it back.
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    try:
+        os.tcsetpgrp(terminal, child.pid)
+        yield
+    finally:
+        os.tcsetpgrp(terminal, os.getpgrp())
+        signal.signal(signal.SIGTTOU, before)
+
+
+def _release(store: Store, item: Item, asker: Callable[[], Asker], guard: Guard, status: int | None) -> Answer | None:
+    try:
+        # A lead takes the bundle along that joined it meanwhile; the answer for the item itself comes first.
+        answer = release(store, [item], asker().chain)[0]
+    except ClaimError as error:
+        guard.tell(f"the claim could not be released: {error.message}", True)
+        return None
+    outcome = "done" if status == 0 else "abandoned"
+    if answer.outcome is Outcome.RELEASED:
+        guard.tell(f"released {item.spelling} ({outcome})", False)
+    return None if answer.succeeded else answer
+
+
+def _shell_status(returncode: int) -> int:
+    """The status a shell would give: a command ended by signal n is 128 + n."""
+    return 128 - returncode if returncode < 0 else returncode
