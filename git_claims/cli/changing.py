@@ -116,7 +116,7 @@ def release(items: tuple[Named, ...], everything: bool, **shared: object) -> Exi
     world = open_world(shared)
     if everything and items:
         raise Usage("--all goes without items")
-    asked = None if everything else world.items_or_lane(items)
+    asked = None if everything else world.items_or_lane(items, given_up=True)
     chain = world.chain_of_holder(asked or [])
     answers = release_flow(world.store, asked, chain)
     _leave_lane(world, chain, [answer.item for answer in answers if answer.succeeded])
@@ -240,7 +240,7 @@ def _show(world: World, item: Item, seen: Seen) -> None:
 
 
 def _one(world: World, named: Named | None) -> Item:
-    items = world.items_or_lane(() if named is None else (named,))
+    items = world.items_or_lane(() if named is None else (named,), given_up=True)
     if len(items) > 1:
         raise Usage(f"this lane has several items: {', '.join(item.spelling for item in items)}", "name one")
     return items[0]

@@ -179,13 +179,17 @@ class World:
             )
         return named.item
 
-    def items_or_lane(self, named: tuple[Named, ...]) -> list[Item]:
-        """Returns the items asked for, or inside a lane those of the lane."""
+    def items_or_lane(self, named: tuple[Named, ...], *, given_up: bool = False) -> list[Item]:
+        """Returns the items asked for, or inside a lane those of the lane.
+
+        `given_up`: where a lane has none left, those it gave up, so that giving up may be repeated like all else.
+        """
         if named:
             return list(dict.fromkeys(self.item(each) for each in named))
-        if self.lane is None or not self.lane.items:
+        lane_items = (self.lane.items or (self.lane.released if given_up else ())) if self.lane else ()
+        if not lane_items:
             raise Usage("which item? Only a lane, a linked worktree with a claim, knows its own", "name it: 42")
-        return list(self.lane.items)
+        return list(lane_items)
 
     def at_terminal(self) -> bool:
         return sys.stdin.isatty() and sys.stderr.isatty()
