@@ -9,7 +9,7 @@ from types import FrameType
 import click
 
 from git_claims import __version__
-from git_claims.cli import changing, lanes, looking, publishing, setting_up
+from git_claims.cli import changing, hook, lanes, looking, publishing, setting_up
 from git_claims.cli.options import Group
 from git_claims.cli.render import Talk
 from git_claims.errors import ClaimError, Exit, Terminated, Usage
@@ -45,6 +45,7 @@ for _command in (
     changing.hand_off,
     changing.adopt,
     changing.reclaim,
+    hook.hook,
     looking.whoami,
     setting_up.init,
     setting_up.doctor,

@@ -17,7 +17,7 @@ from git_claims.git.remote import Work
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.item import NAMESPACES, Item, Named, of_branch
 from git_claims.protocol.text import printable, without_credentials
-from git_claims.protocol.transition import Reason
+from git_claims.protocol.transition import Outcome, Reason
 
 _LEASE = "--force-with-lease"
 
@@ -188,6 +188,8 @@ def _say_not_pushed(world: World, pushed: Pushed) -> Exit:
         return Exit.CANNOT
     for answer in failed:
         line, hint = words.refusal(answer, world.repo, world.now)
+        if answer.outcome is Outcome.NOT_YOURS:
+            hint = f"stop working on it; the work is safe here, 'git claim show {answer.item.spelling}' shows the claim"
         world.talk.error(f"{what[pushed.landed]} {line}", hint)
     return render.exit_of(failed) if failed else Exit.NO
 

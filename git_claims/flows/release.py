@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from git_claims.flows.change import Answer, change
+from git_claims.flows.listing import lead_of
 from git_claims.protocol import transition
 from git_claims.protocol.claim import ChainId, Seen
 from git_claims.protocol.item import Item
@@ -56,14 +57,10 @@ def with_bundles(items: Sequence[Item], seen: Mapping[Item, Seen], holder: Chain
         siblings = [
             item
             for item in sorted(seen, key=lambda item: item.order)
-            if holder is not None and seen[item].is_held_by(holder) and _lead(seen[item]) == lead.spelling
+            if holder is not None and seen[item].is_held_by(holder) and lead_of(seen[item]) == lead
         ]
         family += [lead, *siblings]
     return list(dict.fromkeys(family))
-
-
-def _lead(state: Seen) -> str | None:
-    return state.claim.lead if state.claim else None
 
 
 def _each(items: Sequence[Item], seen: Mapping[Item, Seen]) -> dict[Item, Seen | None]:
