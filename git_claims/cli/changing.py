@@ -13,6 +13,7 @@ from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, ope
 from git_claims.cli.world import World
 from git_claims.errors import Exit, NeedsPerson, Usage
 from git_claims.flows.change import Answer
+from git_claims.flows.lanes import lanes, remove, why_kept
 from git_claims.flows.release import reclaim as reclaim_flow
 from git_claims.flows.release import release as release_flow
 from git_claims.flows.take import Patience, Wanted, take_over, take_waiting
@@ -23,7 +24,7 @@ from git_claims.flows.transfer import renew as renew_flow
 from git_claims.git.lane_file import Lane
 from git_claims.protocol.claim import ChainId, Seen, check_chain
 from git_claims.protocol.item import Item, Named
-from git_claims.protocol.text import has_control_characters
+from git_claims.protocol.text import has_control_characters, printable
 from git_claims.protocol.transition import Asker, Outcome
 
 _HELD_NOW = {Outcome.CLAIMED, Outcome.ALREADY_YOURS, Outcome.TAKEN_OVER, Outcome.RENEWED, Outcome.ADOPTED}
@@ -110,8 +111,9 @@ def _take(world: World, wanted: Wanted, asker: Asker, wait: timedelta | None, fo
 @click.command(short_help="Give up claims; without an item, those of this lane.")
 @click.argument("items", nargs=-1, type=ITEM, metavar="[ITEM...]")
 @click.option("--all", "everything", is_flag=True, help="Every claim of this chain.")
+@click.option("--remove-worktree", is_flag=True, help="Remove the lane's worktree too, if its work is saved.")
 @edges()
-def release(items: tuple[Named, ...], everything: bool, **shared: object) -> Exit:
+def release(items: tuple[Named, ...], everything: bool, remove_worktree: bool, **shared: object) -> Exit:
     """Give up claims that this chain holds. Releasing a lead releases its bundle."""
     world = open_world(shared)
     if everything and items:
@@ -122,6 +124,8 @@ def release(items: tuple[Named, ...], everything: bool, **shared: object) -> Exi
     _leave_lane(world, chain, [answer.item for answer in answers if answer.succeeded])
     if not answers:
         world.talk.result(f"{chain} holds nothing, nothing to release")
+    if remove_worktree:
+        _remove_worktrees(world, [answer.item for answer in answers if answer.succeeded])
     return world.talk.answers(answers, world.repo, chain, world.now)
 
 
@@ -189,6 +193,20 @@ def reclaim(item: Named, **shared: object) -> Exit:
         )
     answers = reclaim_flow(world.store, asked, lambda *shown: _confirm_reclaim(world, *shown))
     return world.talk.answers(answers, world.repo, None, world.now)
+
+
+def _remove_worktrees(world: World, items: Sequence[Item]) -> None:
+    """Removes the worktrees of lanes that worked on these items and hold nothing any more; says what stays and why."""
+    rows = lanes(world.store, world.workspace, world.settings.branch_pattern)
+    for row in rows:
+        if not set(row.items) <= set(items):
+            continue
+        kept = why_kept(row) or remove(world.workspace, row.worktree)
+        path = printable(str(row.path))
+        if kept is None:
+            world.talk.say(f"removed {path}")
+        else:
+            world.talk.warn(f"{path} stays: {printable(kept)}")
 
 
 def _check_combination(

@@ -8,7 +8,7 @@ from git_claims.cli import render, words
 from git_claims.cli.options import ITEM, edges, open_world
 from git_claims.cli.world import CHAIN_VARIABLE, World, minted
 from git_claims.errors import Exit, NoChain, Usage
-from git_claims.flows.listing import Look, look, rows, why_not
+from git_claims.flows.listing import Look, look, rows, why_not, why_not_branch
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.item import Item, Named, is_item, of_branch, parse
 from git_claims.protocol.text import in_words, printable
@@ -74,18 +74,24 @@ def show(item: Named | None, cached: bool, **shared: object) -> Exit:
 
 @click.command(short_help="Ask whether this chain holds an item.")
 @click.argument("item_or_branch", required=False, metavar="ITEM|BRANCH")
+@click.option("--branch", metavar="BRANCH", help="The item that BRANCH names; for CI.")
+@click.option("--any-chain", is_flag=True, help="With --branch: anybody's claim will do, if it names BRANCH.")
 @click.option("--cached", is_flag=True, help="Read the local copy, without network.")
 @edges()
-def check(item_or_branch: str | None, cached: bool, **shared: object) -> Exit:
+def check(item_or_branch: str | None, branch: str | None, any_chain: bool, cached: bool, **shared: object) -> Exit:
     """Ask whether this chain holds ITEM, or the item that BRANCH names.
 
     Exit status 0: it does. 1: it does not, and who does. 3: it cannot be known.
     """
     world = open_world(shared)
-    asked = _item_or_branch(world, item_or_branch)
+    if (branch is not None and item_or_branch is not None) or (any_chain and branch is None):
+        raise Usage("--branch goes without an item, and --any-chain with --branch")
+    asked = _item_or_branch(world, item_or_branch) if branch is None else _item_of_branch(world, branch)
     chain = world.chain_or_none()
     found = look(world.store, asked, cached=cached)
     reason = why_not(found, chain)
+    if any_chain and branch is not None:
+        return _check_any_chain(world, found, branch.removeprefix("refs/heads/"))
     world.talk.document({**render.look_document(found, world.repo, reason, chain), "next": _next(found, chain)})
     if reason is None and found.seen is not None:
         claim = found.seen.claim
@@ -141,11 +147,30 @@ def _save(world: World, chain: ChainId) -> str:
     return "git config claim.chain (local)"
 
 
+def _check_any_chain(world: World, found: Look, branch: str) -> Exit:
+    """The question of CI, which is no chain: is the branch that was pushed the one that a claim names?"""
+    reason = why_not_branch(found, branch)
+    world.talk.document({**render.look_document(found, world.repo, reason, None), "branch": branch, "next": []})
+    held = words.holding(found.item, world.repo, found.seen, world.now)
+    if reason is None:
+        world.talk.result(f"branch '{printable(branch)}' is claimed: {held}")
+        return Exit.DONE
+    claim = found.seen.claim if found.seen else None
+    if reason is Reason.OTHER_BRANCH and claim is not None:
+        held += f", for branch '{printable(claim.branch)}'" if claim.branch else ", which names no branch"
+    world.talk.error(
+        f"branch '{printable(branch)}' is not claimed: {held}", "'git claim push' keeps the branch in the claim"
+    )
+    return Exit.NO
+
+
 def _item_or_branch(world: World, text: str | None) -> Item:
     if text is None:
         return _only(world.items_or_lane(()))
-    if is_item(text):
-        return world.item(parse(text))
+    return world.item(parse(text)) if is_item(text) else _item_of_branch(world, text)
+
+
+def _item_of_branch(world: World, text: str) -> Item:
     item = of_branch(world.settings.branch_pattern, text.removeprefix("refs/heads/"))
     if item is None:
         raise Usage(

@@ -50,6 +50,7 @@ for _command in (
     setting_up.init,
     setting_up.doctor,
     setting_up.demo,
+    setting_up.guide,
     setting_up.completion,
 ):
     cli.add_command(_command)

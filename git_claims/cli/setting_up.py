@@ -1,4 +1,4 @@
-"""Commands around the work: init, doctor, demo, completion."""
+"""Commands around the work: init, doctor, demo, completion, guide."""
 
 import os
 import tempfile
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _HEADER = "# Settings of 'git claim' that everyone who works here must agree on; see git-claim(1).\n"
 _IGNORED = ".worktrees/"
+_PACKAGE = Path(__file__).parents[1]
+_COMPLETIONS = {"bash": "git-claim.bash", "zsh": "_git-claim", "fish": "git-claim.fish"}
 _MARKS = {"ok": "ok     ", "warning": "warning", "failure": "FAILURE"}
 
 
@@ -116,12 +118,17 @@ def demo(agents: int, issues: int, **shared: object) -> Exit:
 
 
 @click.command(short_help="Print a completion script for a shell.")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(tuple(_COMPLETIONS)))
 def completion(shell: str) -> Exit:
     """Print a completion script for SHELL; it completes both 'git-claim' and 'git claim'."""
-    from git_claims.cli.completion import script
+    click.echo((_PACKAGE / "completions" / _COMPLETIONS[shell]).read_text(encoding="utf-8"), nl=False)
+    return Exit.DONE
 
-    click.echo(script(shell, click.get_current_context().find_root().command))
+
+@click.command(short_help="One screen for an agent: the loop, and what each refusal means.")
+def guide() -> Exit:
+    """Print the whole tool on one screen, for an agent, or for the file that tells agents how to work here."""
+    click.echo((_PACKAGE / "cli" / "guide.txt").read_text(encoding="utf-8"), nl=False)
     return Exit.DONE
 
 
@@ -131,12 +138,19 @@ def _demo_line(issue: str, won_by: str, lost: str, holder: str) -> str:
 
 def _findings(world: World) -> "Iterator[Finding]":
     from git_claims.flows import doctor
+    from git_claims.git import hooks
     from git_claims.git.probe import Probe
     from git_claims.git.repository import MINIMUM_GIT, version
 
     git_version = version(world.git)
     yield from doctor.look_around(
-        world.repository, world.git_config, world.settings, git_version, MINIMUM_GIT, world.now
+        world.repository,
+        world.git_config,
+        world.settings,
+        hooks.find(world.repository, world.git_config),
+        git_version,
+        MINIMUM_GIT,
+        world.now,
     )
     try:
         probe = Probe(world.store, os.urandom(8).hex(), stamp(world.now))

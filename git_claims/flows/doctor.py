@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from git_claims.git.config import GitConfig, Settings
+    from git_claims.git.hooks import HookPlace
     from git_claims.git.probe import Probe
     from git_claims.git.repository import Repository
     from git_claims.git.store import Store
@@ -64,6 +65,7 @@ def look_around(
     repository: Repository,
     config: GitConfig,
     settings: Settings,
+    place: HookPlace,
     git_version: tuple[int, ...],
     minimum: tuple[int, ...],
     now: datetime,
@@ -72,7 +74,7 @@ def look_around(
     yield _git_version(git_version, minimum)
     yield from _chain(repository, config, settings)
     yield _mirrors(config)
-    yield _hooks_path(config)
+    yield _hook(place)
     yield _locks(repository, now)
 
 
@@ -133,11 +135,15 @@ def _mirrors(config: GitConfig) -> Finding:
     )
 
 
-def _hooks_path(config: GitConfig) -> Finding:
-    path = config.value("core.hookspath")
-    if path is None:
-        return ok("hooks", "git looks in the clone's own hooks directory")
-    return ok("hooks", f"core.hooksPath leads to '{printable(path)}'; a hook elsewhere never runs")
+def _hook(place: HookPlace) -> Finding:
+    where, state = printable(str(place.hook)), str(place.state())
+    if state == "current":
+        return ok("hook", f"our pre-push hook is where git looks, at '{where}'")
+    if state == "older":
+        return warning("hook", f"'{where}' is an older version of ours", "'git claim hook install' renews it")
+    if place.keep_out is not None:
+        return ok("hook", f"{place.keep_out}; a hook anywhere else never runs ('git claim hook status' says more)")
+    return ok("hook", f"none of ours at '{where}'; 'git claim hook install' makes git refuse unclaimed branches")
 
 
 def _locks(repository: Repository, now: datetime) -> Finding:

@@ -70,3 +70,12 @@ def why_not(found: Look, chain: ChainId | None) -> Reason | None:
     if found.seen.claim is None:
         return Reason.UNREADABLE
     return None if chain is not None and found.seen.is_held_by(chain) else Reason.HELD
+
+
+def why_not_branch(found: Look, branch: str) -> Reason | None:
+    """Returns why nobody's claim of the item is for `branch`; None where one is."""
+    if found.seen is None:
+        return Reason.NOT_CLAIMED
+    if found.seen.claim is None:
+        return Reason.UNREADABLE
+    return None if found.seen.claim.branch == branch else Reason.OTHER_BRANCH

@@ -6,8 +6,8 @@ from pathlib import Path
 from git_claims.errors import GitFailed, NoRepository
 from git_claims.git.process import Git
 
-# Partial clones, worktrees and --path-format=absolute as we use them; 2.39 is what is measured and tested.
-MINIMUM_GIT = (2, 31)
+# `git worktree list -z` is from 2.36; 2.39 is what is measured and tested.
+MINIMUM_GIT = (2, 36)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ class Reason(StrEnum):
     HOLDER = "holder"
     HELD = "held"
     UNREADABLE = "unreadable"
+    OTHER_BRANCH = "other-branch"
     NOT_CLAIMED = "not-claimed"
     NOT_PREDECESSOR = "not-predecessor"
     ALL_OR_NOTHING = "all-or-nothing"
