@@ -23,7 +23,10 @@ _HOLDS = {Outcome.CLAIMED, Outcome.ALREADY_YOURS, Outcome.TAKEN_OVER, Outcome.RE
 
 
 class Talk:
-    """The two streams of one command, and whether it was asked for JSON or for silence."""
+    """The two streams of one command, and whether it was asked for JSON or for silence.
+
+    Lines often carry what somebody else wrote, so each is made safe to show here, whatever its author thought of.
+    """
 
     def __init__(self, *, as_json: bool, quiet: bool) -> None:
         self.as_json = as_json
@@ -32,7 +35,7 @@ class Talk:
     def data(self, line: str) -> None:
         """What a command was called for: stdout, unless JSON stands there."""
         if not self.as_json:
-            click.echo(line)
+            click.echo(printable(line))
 
     def result(self, line: str) -> None:
         """A confirmation, which the exit status says as well: stdout, unless silence was asked for."""
@@ -47,15 +50,15 @@ class Talk:
     def say(self, line: str) -> None:
         """Talk that a script can do without."""
         if not self.quiet:
-            click.echo(line, err=True)
+            click.echo(printable(line), err=True)
 
     def warn(self, line: str) -> None:
-        click.echo(f"warning: {line}", err=True)
+        click.echo(printable(f"warning: {line}"), err=True)
 
     def error(self, line: str, hint: str | None = None, *, fatal: bool = False) -> None:
-        click.echo(f"{'fatal' if fatal else 'error'}: {line}", err=True)
+        click.echo(printable(f"{'fatal' if fatal else 'error'}: {line}"), err=True)
         if hint and not self.quiet:
-            click.echo(f"hint: {hint}", err=True)
+            click.echo(printable(f"hint: {hint}"), err=True)
 
     def failure(self, error: ClaimError) -> None:
         """A foreseen end, in both forms."""
