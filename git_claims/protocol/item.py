@@ -110,7 +110,7 @@ def slug_of(pattern: str, branch: str) -> str | None:
 
 def branch_name(pattern: str, item: Item, slug: str) -> str:
     """Writes the branch of an item, the reverse of `of_branch`."""
-    return pattern.replace("{number}", item.key.upper()).replace("{slug}", slug)
+    return pattern.replace("{number}", item.spelling.upper()).replace("{slug}", slug)
 
 
 def check_branch_pattern(pattern: str) -> None:

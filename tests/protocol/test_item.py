@@ -13,11 +13,13 @@ from git_claims.protocol.item import (
     NAMESPACES,
     Item,
     Kind,
+    branch_name,
     check_branch_pattern,
     from_ref,
     is_item,
     of_branch,
     parse,
+    slug_of,
 )
 
 GITHUB = "https://github.com/acme/ledger"
@@ -238,6 +240,20 @@ def test_branch_names_the_item_that_the_pattern_says(pattern: str, branch: str, 
     check_branch_pattern(pattern)
     item = of_branch(pattern, branch)
     assert (item.name if item else None) == name
+
+
+slugs = st.from_regex(r"[a-z0-9]+(-[a-z0-9]+)*", fullmatch=True)
+
+
+@given(items, slugs, st.sampled_from(["{number}-{slug}", "{slug}-{number}", "feature/{number}-{slug}", "x/{number}"]))
+def test_branch_that_is_written_for_an_item_names_it_and_keeps_its_words(item: Item, slug: str, pattern: str) -> None:
+    branch = branch_name(pattern, item, slug)
+    assert of_branch(pattern, branch) == item
+    assert slug_of(pattern, branch) == (slug if "{slug}" in pattern else "")
+
+
+def test_branch_that_names_no_item_has_no_words() -> None:
+    assert slug_of("{number}-{slug}", "main") is None
 
 
 @pytest.mark.parametrize(
