@@ -20,11 +20,12 @@ class ClaimError(Exception):
 
     exit: ClassVar[Exit] = Exit.CANNOT
     reason: ClassVar[str] = "cannot-work"
+    advice: ClassVar[str | None] = None  # the hint where whoever raises it knows none that is nearer
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = hint or self.advice
 
 
 class Usage(ClaimError):
@@ -46,6 +47,7 @@ class NeedsPerson(ClaimError):
 
     exit = Exit.NO
     reason = "needs-person"
+    advice = "'git claim ls' shows all claims"
 
 
 class Refused(ClaimError):
@@ -60,6 +62,7 @@ class CannotTell(ClaimError):
 
     exit = Exit.UNKNOWN
     reason = "cannot-tell"
+    advice = "repeating is safe"
 
 
 class NoRepository(ClaimError):
@@ -78,12 +81,29 @@ class BadSettings(ClaimError):
     """`.claims.toml` or git config says something that has no meaning."""
 
     reason = "bad-settings"
+    advice = "'git help claim' says what each setting means"
 
 
 class GitFailed(ClaimError):
     """A git program that must work for anything to work did not, or spoke a grammar we do not know."""
 
     reason = "git-failed"
+    advice = "'git claim doctor' looks for the cause"
+
+
+class CannotWrite(ClaimError):
+    """Standard output takes no more, so an answer could not be given. What was done stands."""
+
+    reason = "cannot-write"
+    advice = "what the command did stands; repeating it is safe"
+
+
+class Interrupted(ClaimError):
+    """Ctrl-C, SIGTERM or SIGHUP ended the command."""
+
+    exit = Exit.INTERRUPTED
+    reason = "interrupted"
+    advice = "'git claim ls --mine' shows what this chain holds; repeating is safe"
 
 
 class Terminated(BaseException):

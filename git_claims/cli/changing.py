@@ -10,7 +10,7 @@ import click
 
 from git_claims.cli import render, words
 from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
-from git_claims.cli.world import World
+from git_claims.cli.world import CHAIN_VARIABLE, World
 from git_claims.errors import Exit, NeedsPerson, Usage
 from git_claims.flows.change import Answer
 from git_claims.flows.lanes import lanes, remove, why_kept
@@ -92,7 +92,10 @@ def take(
     answers = _take(world, wanted, asker, wait, force)
     lost = [answer.item for answer in answers if answer.outcome not in _HELD_NOW | {Outcome.UNKNOWN}]
     _never_held(world, chain, lost)
-    return world.talk.answers(answers, world.repo, chain, world.now)
+    status = world.talk.answers(answers, world.repo, chain, world.now)
+    if world.chain_is_new and any(answer.outcome is Outcome.HELD for answer in answers):
+        world.talk.say(f"hint: no chain was in force here; if it is yours, say so with --chain or {CHAIN_VARIABLE}")
+    return status
 
 
 def _take(world: World, wanted: Wanted, asker: Asker, wait: timedelta | None, force: bool) -> list[Answer]:

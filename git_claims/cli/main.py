@@ -4,15 +4,16 @@ import os
 import signal
 import sys
 import traceback
+from pathlib import Path
 from types import FrameType
 
 import click
 
 from git_claims import __version__
-from git_claims.cli import changing, hook, lanes, looking, publishing, setting_up
+from git_claims.cli import changing, hook, lanes, looking, publishing, setting_up, words
 from git_claims.cli.options import Group
-from git_claims.cli.render import Talk
-from git_claims.errors import ClaimError, Exit, Terminated, Usage
+from git_claims.cli.render import Talk, mute
+from git_claims.errors import CannotWrite, ClaimError, Exit, Interrupted, Terminated, Usage
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -59,6 +60,7 @@ for _command in (
 def main(argv: list[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
     arguments = sys.argv[1:] if argv is None else argv
+    _open_missing_streams()
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGHUP, _terminated)
     for stream in (sys.stdout, sys.stderr):
@@ -68,9 +70,12 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return _run(arguments, talk)
     except BrokenPipeError:
-        # Python flushes once more on the way out; that flush must not complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Only of click's own help: a Talk goes on without its listener.
+        mute(sys.stdout)
         return Exit.DONE
+    except CannotWrite as error:
+        talk.error(error.message, error.hint, fatal=True)
+        return error.exit
 
 
 def _run(arguments: list[str], talk: Talk) -> int:
@@ -80,16 +85,16 @@ def _run(arguments: list[str], talk: Talk) -> int:
         return int(status or Exit.DONE)
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "git claim"
-        talk.failure(Usage(error.format_message(), f"'{where} -h' shows how it is used"))
+        talk.failure(Usage(words.usage(error.format_message()), f"'{where} -h' shows how it is used"))
         return Exit.USAGE
+    except (BrokenPipeError, CannotWrite):
+        raise
     except ClaimError as error:
         talk.failure(error)
         return error.exit
     except (KeyboardInterrupt, click.Abort, Terminated):
-        talk.error("interrupted", "'git claim ls --mine' shows what this chain holds; repeating is safe")
+        talk.failure(Interrupted("interrupted"))
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        raise
     except Exception as error:
         # A bug of ours. Nothing is known of what was done, but every command may be repeated.
         talk.failure(
@@ -98,6 +103,13 @@ def _run(arguments: list[str], talk: Talk) -> int:
         if os.environ.get("GIT_CLAIM_TRACE"):
             traceback.print_exc()
         return Exit.CANNOT
+
+
+def _open_missing_streams() -> None:
+    """Opens what the caller closed, as git does: a file opened later must not become standard output."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - open for as long as we run
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

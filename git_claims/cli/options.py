@@ -64,8 +64,16 @@ class Group(click.Group):
         if args[0] not in self.commands:
             close = difflib.get_close_matches(args[0], self.commands, n=1)
             meant = f"; did you mean 'git claim {close[0]}'?" if close else ""
-            ctx.fail(f"'{printable(args[0])}' is neither a command nor an item{meant}")
+            unset = "; is a variable empty?" if not args[0] else ""
+            ctx.fail(f"'{printable(args[0])}' is neither a command nor an item{meant}{unset}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except Usage as error:
+            error.hint = error.hint or f"'{ctx.command_path} {ctx.invoked_subcommand} -h' shows how it is used"
+            raise
 
     def _with_take(self, args: list[str]) -> list[str]:
         """Puts `take` in front where the first word that is no option is an item: `git claim --wait 42`."""

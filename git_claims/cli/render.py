@@ -1,14 +1,17 @@
 """Where results are printed: stdout is data, stderr is talk, `--json` is exactly one document."""
 
 import json
+import os
 import shlex
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TextIO
 
 import click
 
 from git_claims.cli import words
-from git_claims.errors import ClaimError, Exit
+from git_claims.errors import CannotWrite, ClaimError, Exit
 from git_claims.flows.change import Answer
 from git_claims.flows.listing import Look, Row
 from git_claims.protocol.claim import KEYS, ChainId, Seen
@@ -35,7 +38,7 @@ class Talk:
     def data(self, line: str) -> None:
         """What a command was called for: stdout, unless JSON stands there."""
         if not self.as_json:
-            click.echo(printable(line))
+            _put(printable(line))
 
     def result(self, line: str) -> None:
         """A confirmation, which the exit status says as well: stdout, unless silence was asked for."""
@@ -45,20 +48,24 @@ class Talk:
     def document(self, document: Document) -> None:
         """The one JSON document, where it was asked for."""
         if self.as_json:
-            click.echo(json.dumps(document, indent=2))
+            _put(json.dumps(document, indent=2))
 
     def say(self, line: str) -> None:
         """Talk that a script can do without."""
         if not self.quiet:
-            click.echo(printable(line), err=True)
+            _put(printable(line), err=True)
+
+    def insist(self, line: str) -> None:
+        """Talk that nobody can do without, whatever silence was asked for."""
+        _put(printable(line), err=True)
 
     def warn(self, line: str) -> None:
-        click.echo(printable(f"warning: {line}"), err=True)
+        _put(printable(f"warning: {line}"), err=True)
 
     def error(self, line: str, hint: str | None = None, *, fatal: bool = False) -> None:
-        click.echo(printable(f"{'fatal' if fatal else 'error'}: {line}"), err=True)
+        _put(printable(f"{'fatal' if fatal else 'error'}: {line}"), err=True)
         if hint and not self.quiet:
-            click.echo(printable(f"hint: {hint}"), err=True)
+            _put(printable(f"hint: {hint}"), err=True)
 
     def failure(self, error: ClaimError) -> None:
         """A foreseen end, in both forms."""
@@ -78,15 +85,18 @@ class Talk:
         self, answers: Sequence[Answer], repo: str, chain: ChainId | None, now: datetime, **more: str | None
     ) -> Exit:
         """Prints what became of each item and returns the exit status that says so."""
-        hints: list[str] = []
+        hints: dict[tuple[Outcome, Reason], str] = {}
         for answer in answers:
             if answer.succeeded:
                 self.result(words.success(answer, repo, now))
             else:
                 line, hint = words.refusal(answer, repo, now)
                 self.error(line, fatal=answer.outcome is Outcome.REFUSED)
-                hints.append(hint)
-        for hint in dict.fromkeys(hints):
+                hints.setdefault((answer.outcome, answer.reason), hint)
+        if len(hints) > 1:
+            # What was only left out waits for the same thing as what was lost.
+            hints.pop((Outcome.NOT_TAKEN, Reason.ALL_OR_NOTHING), None)
+        for hint in dict.fromkeys(hints.values()):
             self.say(f"hint: {hint}")
         status = exit_of(answers)
         self.document(
@@ -98,6 +108,21 @@ class Talk:
             }
         )
         return status
+
+
+def mute(stream: TextIO) -> None:
+    """Lets a stream that nobody reads swallow the rest; Python's own flush on the way out would complain too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _put(line: str, *, err: bool = False) -> None:
+    try:
+        click.echo(line, err=err)
+    except OSError as error:
+        mute(sys.stderr if err else sys.stdout)
+        # A reader that went away has heard enough: the command goes on, and its exit status says how it ended.
+        if not err and not isinstance(error, BrokenPipeError):
+            raise CannotWrite(f"cannot write to standard output: {error.strerror}") from error
 
 
 def exit_of(answers: Sequence[Answer]) -> Exit:

@@ -9,6 +9,12 @@ from git_claims.protocol.text import in_words, moment, printable
 from git_claims.protocol.transition import Outcome, Reason
 
 
+def usage(message: str) -> str:
+    """What click says of a command line, in git's words: lower case, no full stop, one line."""
+    line = " ".join(message.split())
+    return printable(line[:1].lower() + line[1:].removesuffix("."))
+
+
 def qualified(item: Item, repo: str) -> str:
     """The item with its repository, as a person would write it: `acme/ledger#42`."""
     return f"{repo}#{item.spelling}"

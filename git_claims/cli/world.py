@@ -54,6 +54,7 @@ class World:
         self.talk = talk
         self._chain = chain
         self._remote_name = remote_name
+        self.chain_is_new = False
 
     @cached_property
     def git(self) -> Git:
@@ -136,12 +137,13 @@ class World:
         """Returns the chain in force, or a new one: said, and kept where it can be, before anything is pushed."""
         if (found := self.identity()) is not None:
             return found.chain
-        chain = minted()
+        chain, self.chain_is_new = minted(), True
         if self.repository.linked:
             self.keep_lane(Lane(chain))
             self.talk.say(f"chain {chain} (new, kept in this worktree)")
         else:
-            self.talk.say(f"chain {chain} (new; keep it with: export {CHAIN_VARIABLE}={chain})")
+            # Whoever is not told it can never renew or release the claim.
+            self.talk.insist(f"chain {chain} (new; keep it with: export {CHAIN_VARIABLE}={chain})")
         return chain
 
     def chain_of_holder(self, items: list[Item]) -> ChainId:
@@ -188,7 +190,11 @@ class World:
             return list(dict.fromkeys(self.item(each) for each in named))
         lane_items = (self.lane.items or (self.lane.released if given_up else ())) if self.lane else ()
         if not lane_items:
-            raise Usage("which item? Only a lane, a linked worktree with a claim, knows its own", "name it: 42")
+            command = click.get_current_context().command_path
+            raise Usage(
+                "which item? Only a lane, a linked worktree with a claim, knows its own",
+                f"name it, as in '{command} 42'",
+            )
         return list(lane_items)
 
     def at_terminal(self) -> bool:
