@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from git_claims.protocol.text import message_of
 # is told `--git-dir` must not find half of another repository beside it.
 _REDIRECTIONS = (
     "GIT_DIR",
+    "GIT_CONFIG",
     "GIT_WORK_TREE",
     "GIT_COMMON_DIR",
     "GIT_INDEX_FILE",
@@ -139,16 +141,16 @@ def wait(child: subprocess.Popen[bytes], deadline_seconds: float, stdin: bytes |
 
 def _end(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     """Ends the child's whole group, politely first: git removes its lock files on SIGTERM."""
-    _signal_group(child, signal.SIGTERM)
-    try:
-        return child.communicate(timeout=_GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        _signal_group(child, signal.SIGKILL)
-        return child.communicate()
-
-
-def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    try:
-        os.killpg(child.pid, number)
-    except ProcessLookupError:
-        return
+    said = b"", b""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, number)
+        try:
+            return child.communicate(timeout=_GRACE_SECONDS)
+        except subprocess.TimeoutExpired as silence:
+            said = silence.stdout or b"", silence.stderr or b""
+    # A helper that left the group, such as a daemon of ssh or of a credential store, may keep the pipes for ever.
+    for pipe in (child.stdin, child.stdout, child.stderr):
+        if pipe is not None:
+            pipe.close()
+    return said

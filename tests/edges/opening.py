@@ -1,0 +1,105 @@
+"""Opens the edges in a place the way the command line does, with a clock that nobody waits for."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from git_claims.git import config, remote, repository
+from git_claims.git.config import Settings
+from git_claims.git.copy import Copy
+from git_claims.git.process import Git, child_environment
+from git_claims.git.remote import Remote
+from git_claims.git.repository import Repository
+from git_claims.git.store import Store
+from git_claims.protocol.claim import ChainId, Seen
+from git_claims.protocol.item import Item, parse
+from git_claims.protocol.settlement import Applied, Settled
+from git_claims.protocol.transition import Asker, Decision, Swap, release, renew, take
+
+DEADLINE_SECONDS = 30.0
+
+
+def open_git(directory: Path, **environment: str) -> Git:
+    return Git(directory, child_environment({**os.environ, **environment}), DEADLINE_SECONDS)
+
+
+def open_repository(directory: Path, **environment: str) -> Repository:
+    return repository.discover(open_git(directory, **environment))
+
+
+def open_settings(directory: Path, **environment: str) -> Settings:
+    found = open_repository(directory, **environment)
+    return config.read_settings(found, config.read_git_config(found.git))
+
+
+def open_remote(directory: Path, name: str | None = None, **environment: str) -> Remote:
+    found = open_repository(directory, **environment)
+    return remote.choose(found.git, config.read_git_config(found.git), name)
+
+
+@dataclass
+class Opened:
+    """A store in a place; `pauses` are the seconds it wanted to wait for."""
+
+    directory: Path
+    namespace: str = "refs/claims"
+    remote_name: str | None = None
+    deadline_seconds: float = DEADLINE_SECONDS
+    environment: dict[str, str] = field(default_factory=dict)
+    pauses: list[float] = field(default_factory=list)
+
+    @property
+    def store(self) -> Store:
+        """Opened afresh each time, as by another process."""
+        found = repository.discover(open_git(self.directory, **self.environment).within(self.deadline_seconds))
+        chosen = remote.choose(found.git, config.read_git_config(found.git), self.remote_name)
+        copy = Copy(found.common_dir / "git-claim")
+        return Store(found, chosen, self.namespace, copy, time.time, self.pauses.append, lambda: 0.5)
+
+    def take(self, *names: str, chain: str = "chain-me", atomic: bool = False) -> dict[str, Settled]:
+        """Pushes claims for items that it takes for free, and says what became of each."""
+        asker = make_asker(chain)
+        return self._swap([take(item(name), None, asker) for name in names], atomic)
+
+    def renew(self, name: str, seen: Seen, chain: str = "chain-me") -> Settled:
+        return self._swap([renew(item(name), seen, make_asker(chain))])[item(name).name]
+
+    def release(self, name: str, seen: Seen, chain: str = "chain-me") -> Settled:
+        return self._swap([release(item(name), seen, ChainId(chain))])[item(name).name]
+
+    def _swap(self, decisions: list[Decision], atomic: bool = False) -> dict[str, Settled]:
+        swaps = [each for each in decisions if isinstance(each, Swap)]
+        assert len(swaps) == len(decisions), decisions
+        return {each.name: state for each, state in self.store.swap(swaps, atomic=atomic).items()}
+
+    def read(self, name: str) -> Seen | None:
+        return self.store.read([item(name)])[item(name)]
+
+    def chains(self) -> dict[str, str | None]:
+        """Who holds what, read from the remote."""
+        return chains(self.store.read_all().claims)
+
+    def cached_chains(self) -> dict[str, str | None]:
+        return chains(self.store.cached().claims)
+
+
+def item(text: str) -> Item:
+    return parse(text).item
+
+
+def make_asker(chain: str) -> Asker:
+    """A new command: with a nonce that no other has."""
+    return Asker(chain=ChainId(chain), nonce=os.urandom(16).hex(), now="2026-11-30T13:06:00Z", repo="acme/ledger")
+
+
+def chains(claims: dict[Item, Seen]) -> dict[str, str | None]:
+    return {each.name: seen.claim.chain if seen.claim else None for each, seen in claims.items()}
+
+
+def won(state: Settled) -> Seen:
+    """The claim of a swap that must have been applied."""
+    assert isinstance(state, Applied) and state.seen is not None, state
+    return state.seen
