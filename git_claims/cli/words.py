@@ -62,7 +62,7 @@ def success(answer: Answer, repo: str, now: datetime) -> str:
         case Outcome.ALREADY_YOURS:
             return f"{what} is already yours{since(claim.claimed_at, now) if claim else ''}"
         case Outcome.TAKEN_OVER:
-            return f"took over {what}{before} for {chain}"
+            return f"took over {what} for {chain}{before}"
         case Outcome.HANDED_OFF:
             return f"handed {what} to {chain}"
         case Outcome.GONE:
@@ -79,7 +79,8 @@ def refusal(answer: Answer, repo: str, now: datetime) -> tuple[str, str]:
         case Reason.HELD if answer.outcome is Outcome.NOT_YOURS:
             return (
                 held,
-                "only its holder can do that; say which chain you are with --chain or GIT_CLAIM_CHAIN",
+                # Not how to pass a chain: the line above names one that is somebody else's.
+                "only its holder can do that; 'git claim ls --mine' shows what this chain holds",
             )
         case Reason.HELD:
             return held, f"'git claim {number} --wait' waits for it; 'git claim ls' shows all"
@@ -94,7 +95,7 @@ def refusal(answer: Answer, repo: str, now: datetime) -> tuple[str, str]:
         case Reason.NOT_PREDECESSOR:
             return (
                 f"{held}, not by the chain named",
-                "name the predecessor's chain exactly as 'git claim show' does",
+                f"only a successor of its holder may adopt it; 'git claim show {number}' shows the record",
             )
         case Reason.ALL_OR_NOTHING:
             return f"{what} is free and was not taken: all or nothing", "'git claim ls' shows all claims"

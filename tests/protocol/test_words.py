@@ -33,11 +33,11 @@ SUCCESSES = [
     ),
     (
         Answer(ITEM, Outcome.TAKEN_OVER, Reason.FORCED, MINE, THEIRS),
-        "took over acme/ledger#42 from 'chain-blade-1' on blade since 13:06 (2 h) for chain-me",
+        "took over acme/ledger#42 for chain-me from 'chain-blade-1' on blade since 13:06 (2 h)",
     ),
     (
         Answer(ITEM, Outcome.TAKEN_OVER, Reason.FORCED, MINE, UNREADABLE),
-        "took over acme/ledger#42 from somebody whose record cannot be read: it names no chain for chain-me",
+        "took over acme/ledger#42 for chain-me from somebody whose record cannot be read: it names no chain",
     ),
     (Answer(ITEM, Outcome.RENEWED, Reason.HOLDER, MINE), "renewed acme/ledger#42"),
     (Answer(ITEM, Outcome.HANDED_OFF, Reason.HOLDER, THEIRS), "handed acme/ledger#42 to chain-blade-1"),
@@ -61,7 +61,7 @@ REFUSALS = [
     (
         Answer(ITEM, Outcome.NOT_YOURS, Reason.HELD, rival=THEIRS),
         HELD,
-        "only its holder can do that; say which chain you are with --chain or GIT_CLAIM_CHAIN",
+        "only its holder can do that; 'git claim ls --mine' shows what this chain holds",
     ),
     (
         Answer(ITEM, Outcome.HELD, Reason.UNREADABLE, rival=UNREADABLE),
@@ -76,7 +76,7 @@ REFUSALS = [
     (
         Answer(ITEM, Outcome.NOT_YOURS, Reason.NOT_PREDECESSOR, rival=THEIRS),
         f"{HELD}, not by the chain named",
-        "name the predecessor's chain exactly as 'git claim show' does",
+        "only a successor of its holder may adopt it; 'git claim show 42' shows the record",
     ),
     (
         Answer(ITEM, Outcome.NOT_TAKEN, Reason.ALL_OR_NOTHING),
@@ -178,7 +178,7 @@ DESTRUCTIVE = ("--force", "reclaim", "push", "release", "delete", "rm ", "update
 
 
 @pytest.mark.parametrize("reason", Reason)
-@pytest.mark.parametrize("outcome", set(Outcome) - SUCCEEDED)
+@pytest.mark.parametrize("outcome", sorted(set(Outcome) - SUCCEEDED))
 def test_hint_is_never_a_command_that_takes_something_from_somebody(outcome: Outcome, reason: Reason) -> None:
     _, hint = words.refusal(Answer(ITEM, outcome, reason, rival=THEIRS), REPO, NOW)
     assert hint
