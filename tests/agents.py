@@ -250,7 +250,8 @@ SHIM = """#!/bin/sh
 [ -z "$HOUSE_INSIDE_GIT" ] || exec '{git}' "$@"
 export HOUSE_INSIDE_GIT=1
 number=1
-until (set -C; printf '%s\\0' "$@" >'{log}'/$number) 2>/dev/null; do number=$((number + 1)); done
+set -C
+until {{ printf '%s\\0' "$@" >'{log}'/$number; }} 2>/dev/null; do number=$((number + 1)); done
 [ $number = {number} ] || exec '{git}' "$@"
 case {mode} in
 before) kill -9 $PPID ;;

@@ -220,6 +220,18 @@ fi
         """The server is killed when it has read the push and changed nothing."""
         self._hook("pre-receive", self._kill("killed-before", times))
 
+    def stops(self, when: Literal["before", "after"]) -> Path:
+        """The server stops for good before it changes a ref or after; the pipe that is returned says when."""
+        reached = self.path / "moods" / "reached"
+        reached.parent.mkdir(exist_ok=True)
+        os.mkfifo(reached)
+        stop = f"echo reached >'{reached}'; exec sleep 600\n"
+        if when == "before":
+            self._hook("pre-receive", stop)
+        else:
+            self._hook("reference-transaction", f'if [ "$1" = committed ]; then {stop}fi\n')
+        return reached
+
     def policy_refuses(self, only_ref_glob: str = "refs/claims/*") -> None:
         self._hook("update", f"case $1 in {only_ref_glob}) echo 'refused by policy' >&2; exit 1 ;; esac\n")
 
