@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
+_LOOK_SECONDS = 0.5
+
+
 @dataclass(frozen=True, slots=True)
 class Watch:
     """How closely a claim is watched, all in seconds."""
@@ -84,20 +87,26 @@ def _run(store: Store, item: Item, asker: Callable[[], Asker], guard: Guard) -> 
         child = subprocess.Popen(guard.command, cwd=guard.directory, env=guard.environment, process_group=0)
     except OSError as error:
         raise Usage(f"cannot run '{guard.command[0]}': {error.strerror}") from error
+    terminal = _Terminal()
     try:
-        with _foreground(child), _signals_to(child):
-            verdict = _watch(store, item, asker, guard, child)
+        with terminal.lent_to(child), _signals_to(child):
+            verdict = _watch(store, item, asker, guard, child, terminal)
     finally:
         _stop(child, guard.watch.grace)
     return verdict if verdict is not None else _shell_status(child.returncode)
 
 
 def _watch(
-    store: Store, item: Item, asker: Callable[[], Asker], guard: Guard, child: subprocess.Popen[bytes]
+    store: Store,
+    item: Item,
+    asker: Callable[[], Asker],
+    guard: Guard,
+    child: subprocess.Popen[bytes],
+    terminal: _Terminal,
 ) -> int | None:
     """Waits for the command. Returns the exit status to use where it has to be stopped, None where it ended itself."""
     confirmed = renewed = time.monotonic()
-    while not _ends_within(child, guard.watch.check_every):
+    while not _ends_within(child, guard.watch.check_every, terminal):
         try:
             seen = store.read([item])[item]
             if seen is None or not seen.is_held_by(asker().chain):
@@ -115,10 +124,15 @@ def _watch(
     return None
 
 
-def _ends_within(child: subprocess.Popen[bytes], seconds: float) -> bool:
-    with suppress(subprocess.TimeoutExpired):
-        child.wait(seconds)
-        return True
+def _ends_within(child: subprocess.Popen[bytes], seconds: float, terminal: _Terminal | None = None) -> bool:
+    """Waits for the command for so long, and looks now and then whether Ctrl-Z stopped it."""
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0:
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(min(left, _LOOK_SECONDS))
+            return True
+        if terminal is not None:
+            terminal.stop_along(child)
     return False
 
 
@@ -152,21 +166,53 @@ def _signals_to(child: subprocess.Popen[bytes]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-@contextmanager
-def _foreground(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Lends the terminal to the command's group, if we have it, so that it can read and Ctrl-C reaches it."""
-    terminal = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
-    if terminal is None or os.tcgetpgrp(terminal) != os.getpgrp():
-        yield
-        return
-    # Giving the terminal away makes us a background group, which must not be stopped when we take it back.
-    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    try:
-        os.tcsetpgrp(terminal, child.pid)
-        yield
-    finally:
-        os.tcsetpgrp(terminal, os.getpgrp())
-        signal.signal(signal.SIGTTOU, before)
+class _Terminal:
+    """The terminal, lent to the command's group while it runs, so that it can read and Ctrl-C reaches it.
+
+    `descriptor` is None where there is no terminal or it is not ours to lend.
+    """
+
+    def __init__(self) -> None:
+        descriptor = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
+        self.descriptor = descriptor if descriptor is not None and os.tcgetpgrp(descriptor) == os.getpgrp() else None
+
+    @contextmanager
+    def lent_to(self, child: subprocess.Popen[bytes]) -> Iterator[None]:
+        """Lends it for the block. Without one, nothing happens."""
+        if self.descriptor is None:
+            yield
+            return
+        # Giving the terminal away makes us a background group, which must not be stopped when we take it back.
+        before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        try:
+            self._lend(child)
+            yield
+        finally:
+            os.tcsetpgrp(self.descriptor, os.getpgrp())
+            signal.signal(signal.SIGTTOU, before)
+
+    def stop_along(self, child: subprocess.Popen[bytes]) -> None:
+        """Stops ourselves where Ctrl-Z stopped the command, so that the shell gets its terminal back; and goes on
+        with it when the shell says so.
+        """
+        if self.descriptor is None or not _is_stopped(child):
+            return
+        os.tcsetpgrp(self.descriptor, os.getpgrp())
+        os.killpg(os.getpgrp(), signal.SIGSTOP)
+        self._lend(child)
+
+    def _lend(self, child: subprocess.Popen[bytes]) -> None:
+        assert self.descriptor is not None, "only a terminal that is there is lent"
+        os.tcsetpgrp(self.descriptor, child.pid)
+        # It may have read, and been stopped for it, before the terminal was its own.
+        _signal(child, signal.SIGCONT)
+
+
+def _is_stopped(child: subprocess.Popen[bytes]) -> bool:
+    with suppress(ChildProcessError):
+        # WNOWAIT: how it ends stays for `wait` to find.
+        return os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+    return False
 
 
 def _release(store: Store, item: Item, asker: Callable[[], Asker], guard: Guard, status: int | None) -> Answer | None:
