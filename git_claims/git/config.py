@@ -252,4 +252,5 @@ def _entries(pieces: list[str]) -> Iterator[tuple[str, str, str]]:
 
 
 def _is_remote_url(key: str) -> bool:
-    return key.startswith("remote.") and key.endswith((".url", ".pushurl")) and len(key) > len("remote..url")
+    # Not the push URL: git knows no remote that has nothing else.
+    return key.startswith("remote.") and key.endswith(".url") and len(key) > len("remote..url")

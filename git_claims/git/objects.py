@@ -13,7 +13,8 @@ _REF_FORMAT = "%(objectname) %(objecttype) %(refname)"
 def local_refs(git: Git, *places: str) -> list[tuple[str, Oid, str]]:
     """Returns (ref, id, object type) of the local refs at or below `places`, sorted by name."""
     answer = git.ask("for-each-ref", f"--format={_REF_FORMAT}", "--", *places)
-    rows = (line.split(" ", 2) for line in answer.decode("utf-8", "surrogateescape").splitlines())
+    # Not splitlines(): git takes names that contain what Python calls the end of a line.
+    rows = (line.split(" ", 2) for line in answer.decode("utf-8", "surrogateescape").split("\n")[:-1])
     return [(ref, Oid(oid), kind) for oid, kind, ref in rows]
 
 

@@ -154,6 +154,9 @@ class Remote:
 
     def push(self, updates: list[RefUpdate], *, atomic: bool = False, options: Iterable[str] = ()) -> PushReport:
         """Pushes every update under its own lease, in one connection; `atomic`: all of them or none."""
+        if not updates:
+            # Without a refspec git would push what the user's push.default says.
+            return PushReport(Finished(0, b"", b""))
         finished = self.git.run(
             *_PUSH_CONFIG,
             *self._not_a_mirror,
@@ -217,7 +220,8 @@ class Remote:
         finished = self.git.run("ls-remote", "--", self.source, *patterns)
         if finished.status != 0:
             return None
-        pairs = (line.split("\t", 1) for line in finished.stdout.decode("utf-8", "replace").splitlines())
+        # Not splitlines(): git takes names that contain what Python calls the end of a line.
+        pairs = (line.split("\t", 1) for line in finished.stdout.decode("utf-8", "replace").split("\n")[:-1])
         return {ref: Oid(oid) for oid, ref in pairs if ref in patterns}
 
 
@@ -232,7 +236,7 @@ def _report(finished: Finished) -> PushReport:
 def choose(git: Git, config: GitConfig, asked: str | None) -> Remote:
     """Finds the remote for claims: the one asked for, else `origin`, else the only one. Raises NoRemote."""
     name = _name(config.remotes(), asked)
-    urls = _urls(git, "--push", "--all", name)
+    urls = _urls(git, name, "--push", "--all")
     if len(urls) != 1:
         raise NoRemote(
             f"remote '{printable(name)}' has {len(urls)} push URLs; claims need exactly one server to decide",
@@ -249,9 +253,9 @@ def parse_porcelain(stdout: bytes) -> Iterator[tuple[str, PushLine]]:
         if not line or line == "Done" or line.startswith("To "):
             continue
         pieces = line.split("\t")
-        if len(pieces) != 3 or pieces[0] not in _FLAGS:
+        ref = pieces[1].rpartition(":")[2] if len(pieces) == 3 and ":" in pieces[1] else ""
+        if not ref or pieces[0] not in _FLAGS:
             raise GitFailed(f"'git push' said a line this program does not know: '{printable(line)}'")
-        _, _, ref = pieces[1].rpartition(":")
         yield ref, PushLine(PushFlag(pieces[0]), printable(pieces[2]))
 
 
@@ -287,9 +291,9 @@ def _name(remotes: list[str], asked: str | None) -> str:
     return asked or ("origin" if "origin" in remotes else remotes[0])
 
 
-def _urls(git: Git, *arguments: str) -> list[str]:
-    answer = git.ask("remote", "get-url", *arguments)
-    return answer.decode("utf-8", "surrogateescape").splitlines()
+def _urls(git: Git, name: str, *options: str) -> list[str]:
+    answer = git.ask("remote", "get-url", *options, "--", name)
+    return answer.decode("utf-8", "surrogateescape").split("\n")[:-1]
 
 
 def _has_push_url(config: GitConfig, name: str) -> bool:

@@ -58,7 +58,8 @@ def version(git: Git) -> tuple[int, ...]:
 
 def _four_lines(answer: bytes) -> tuple[str, str, str, str | None]:
     lines = answer.decode("utf-8", "surrogateescape").split("\n")
-    if len(lines) < 4:
+    # More of them come from a directory with a line break in its name; read as four they would lead elsewhere.
+    if len(lines) not in (4, 5):
         raise GitFailed("'git rev-parse' answered in a form this program does not know")
     # A missing fifth piece means that git printed nothing for --show-cdup: there is no work tree here.
     return lines[0], lines[1], lines[2], lines[3] if len(lines) > 4 else None

@@ -86,7 +86,7 @@ class Workspace:
     def branches(self) -> list[str]:
         """Returns the names of the local branches."""
         answer = self._git.ask("for-each-ref", "--format=%(refname:lstrip=2)", "--", "refs/heads")
-        return answer.decode("utf-8", "surrogateescape").splitlines()
+        return answer.decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def prepare(self, place: Place) -> Readiness:
         """Finds out what a lane there needs, changing nothing; raises InTheWay naming what cannot be moved aside."""
