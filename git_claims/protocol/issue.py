@@ -1,4 +1,4 @@
-"""An issue or pull request as a tracker shows it, and an edit of what it shows. Plain records; nothing is decided here."""
+"""An issue or pull request as a tracker shows it, and an edit of that. Plain records; nothing is decided here."""
 
 from dataclasses import dataclass
 from datetime import datetime
