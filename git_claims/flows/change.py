@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 from git_claims.protocol.claim import Seen
 from git_claims.protocol.item import Item
 from git_claims.protocol.settlement import Applied, Moved, Settled, Unclear, Untouched, Withheld
+from git_claims.protocol.signals import Barred
 from git_claims.protocol.transition import SUCCEEDED, Decision, Outcome, Reason, Swap, Verdict
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class Answer:
     claim: Seen | None = None
     rival: Seen | None = None
     detail: str | None = None
+    barred: Barred | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def succeeded(self) -> bool:

@@ -13,7 +13,7 @@ from git_claims.protocol.issue import Edit, Issue
 from git_claims.protocol.item import Item
 from git_claims.protocol.marker import Marker, live_markers, write_marker
 from git_claims.protocol.text import moment
-
+from git_claims.protocol.transition import Reason
 
 # The comment's time is the server's, the claim's is ours.
 _CLOCKS_APART = timedelta(minutes=5)
@@ -65,23 +65,11 @@ class Release(StrEnum):
     PLAIN = "released"
 
 
-class Gate(StrEnum):
-    """Why an item that no ref claims is not free all the same."""
-
-    CLOSED = "closed"
-    HOLD = "hold"
-    HUMAN = "waiting-for-human"
-    ASSIGNED = "assigned"
-    MARKED = "foreign-marker"
-    LABELLED = "foreign-label"
-    OTHER_KIND = "other-kind"
-
-
 @dataclass(frozen=True, slots=True)
 class Barred:
-    """A reason and whom or what it names."""
+    """Why an item that no ref claims is not free all the same, and whom or what that names."""
 
-    gate: Gate
+    reason: Reason
     who: str
 
 
@@ -89,22 +77,22 @@ def bars(issue: Issue, item: Item, operator: str | None, house: House, *, even_h
     """Returns why the item must not be taken; None where nothing speaks against it."""
     labels = house.labels
     if issue.item.kind is not item.kind:
-        return Barred(Gate.OTHER_KIND, issue.item.name)
+        return Barred(Reason.OTHER_KIND, issue.item.name)
     if not issue.is_open:
-        return Barred(Gate.CLOSED, issue.url)
+        return Barred(Reason.CLOSED, issue.url)
     if labels.hold and labels.hold in issue.labels:
-        return Barred(Gate.HOLD, labels.hold)
+        return Barred(Reason.HOLD, labels.hold)
     if labels.hitl and labels.hitl in issue.labels and not even_hitl:
-        return Barred(Gate.HUMAN, labels.hitl)
+        return Barred(Reason.WAITING_FOR_HUMAN, labels.hitl)
     others = [login for login in issue.assignees if login != operator]
     if others:
-        return Barred(Gate.ASSIGNED, ", ".join(others))
+        return Barred(Reason.ASSIGNED, ", ".join(others))
     foreign = foreign_markers(issue, operator, house)
     if foreign:
-        return Barred(Gate.MARKED, foreign[0].operator)
+        return Barred(Reason.FOREIGN_MARKER, foreign[0].operator)
     ours = any(marker.operator == operator for marker in live_markers(house.marker, issue.comments))
     if labels.claim and labels.claim in issue.labels and operator not in issue.assignees and not ours:
-        return Barred(Gate.LABELLED, labels.claim)
+        return Barred(Reason.FOREIGN_LABEL, labels.claim)
     return None
 
 

@@ -1,0 +1,211 @@
+"""Signals around a change of claims: the tracker read before, written after, and what follows where it says no.
+
+The ref decides. A claim is won first and shown afterwards; it is taken from sight first and given up last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from git_claims.errors import CannotTell, TrackerError
+from git_claims.flows.change import Answer
+from git_claims.flows.release import release
+from git_claims.protocol import signals
+from git_claims.protocol.signals import Barred, House, Release
+from git_claims.protocol.transition import Outcome, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from git_claims.flows.take import Wanted
+    from git_claims.git.store import Store
+    from git_claims.protocol.claim import Claim, Seen
+    from git_claims.protocol.issue import Edit, Issue
+    from git_claims.protocol.item import Item
+    from git_claims.protocol.transition import Asker
+    from git_claims.tracker.model import Edited, Tracker
+
+_FRESH = {Outcome.CLAIMED, Outcome.TAKEN_OVER}
+_SHOWN = {Outcome.CLAIMED, Outcome.TAKEN_OVER, Outcome.ALREADY_YOURS, Outcome.RENEWED}
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A tracker and what the repository wants shown on it.
+
+    `mandatory`: without it nothing is done. `required`: a claim whose signals do not all land is given back.
+    """
+
+    tracker: Tracker
+    house: House
+    mandatory: bool = False
+    required: bool = False
+    even_hitl: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The items as the tracker showed them. `skipped` says why nothing can be shown at all."""
+
+    issues: Mapping[Item, Issue | None]
+    skipped: str | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+def look(board: Board, items: Iterable[Item], branches: Mapping[Item, str] | None = None) -> Looked:
+    """Reads the items in one request. A tracker that nobody can use is skipped, unless it is mandatory.
+
+    One that did not answer is an error: whether somebody else works there cannot be known without it.
+    """
+    wanted = list(dict.fromkeys(items))
+    try:
+        return Looked(board.tracker.read(wanted, branches))
+    except TrackerError as error:
+        if board.mandatory or not error.is_unusable:
+            raise
+        note = f"signals were skipped: {error.message}"
+        return Looked(dict.fromkeys(wanted), error.message, (note,))
+
+
+def take_shown(
+    store: Store,
+    board: Board,
+    looked: Looked,
+    wanted: Wanted,
+    asker: Asker,
+    run: Callable[[Wanted], list[Answer]],
+) -> list[Answer]:
+    """Runs a take for the items that the tracker calls free, then shows what was won.
+
+    The answer of that write is the second look: what was closed, held or assigned meanwhile is given back.
+    """
+    barred = _barred(store, board, looked, wanted, asker)
+    free = _without(wanted, barred)
+    answers = {answer.item: answer for answer in (run(free) if free else [])}
+    won = {item: answer for item, answer in answers.items() if answer.outcome in _SHOWN and answer.claim}
+    shown = _show(board, looked, won)
+    answers |= _second_look(store, board, asker, won, shown)
+    for item, bar in barred.items():
+        answers[item] = _not_free(item, bar)
+    left_out = [item for item in wanted.all_items if item not in answers]
+    answers |= {item: Answer(item, Outcome.NOT_TAKEN, Reason.ALL_OR_NOTHING) for item in left_out}
+    return [replace(answers[item], notes=answers[item].notes + looked.notes) for item in wanted.all_items]
+
+
+def release_shown(
+    store: Store,
+    board: Board,
+    looked: Looked,
+    items: Sequence[Item],
+    asker: Asker,
+    claims: Mapping[Item, Seen],
+    edit_of: Callable[[Issue, Item, Claim], Edit],
+) -> list[Answer]:
+    """Takes claims of the asker from sight, then gives them up; dying in between leaves claims that are found again."""
+    edits = []
+    for item in items:
+        issue, seen = looked.issues.get(item), claims.get(item)
+        if issue is not None and seen is not None and seen.claim is not None and seen.is_held_by(asker.chain):
+            edits.append(edit_of(issue, item, seen.claim))
+    edited = apply(board, edits)
+    notes = {item: _failures(each) for item, each in edited.items()}
+    answers = release(store, list(items), asker.chain)
+    return [replace(each, notes=each.notes + notes.get(each.item, ()) + looked.notes) for each in answers]
+
+
+def apply(board: Board, edits: Iterable[Edit]) -> dict[Item, Edited]:
+    """Writes the edits that change anything."""
+    wanted = signals.merged(edits)
+    return board.tracker.apply(wanted) if wanted else {}
+
+
+def _barred(store: Store, board: Board, looked: Looked, wanted: Wanted, asker: Asker) -> dict[Item, Barred]:
+    """Finds what the tracker speaks against, but for claims that are ours already: those are only entered again."""
+    found: dict[Item, Barred] = {}
+    for item in wanted.all_items:
+        issue = looked.issues.get(item)
+        if issue is None:
+            if looked.skipped is None and board.tracker.shows:
+                found[item] = Barred(Reason.NO_SUCH_ITEM, item.name)
+            continue
+        bar = signals.bars(issue, item, asker.operator, board.house, even_hitl=board.even_hitl)
+        if bar is not None:
+            found[item] = bar
+    held = store.read(found) if found else {}
+    return {item: bar for item, bar in found.items() if held[item] is None}
+
+
+def _without(wanted: Wanted, barred: Mapping[Item, Barred]) -> Wanted | None:
+    if not barred:
+        return wanted
+    if wanted.as_one:
+        return None
+    free = tuple(item for item in wanted.items if item not in barred)
+    return replace(wanted, items=free) if free else None
+
+
+def _show(board: Board, looked: Looked, won: Mapping[Item, Answer]) -> dict[Item, Edited]:
+    edits = []
+    for item, answer in won.items():
+        issue, claim = looked.issues.get(item), answer.claim.claim if answer.claim else None
+        if issue is None or claim is None:
+            continue
+        previous = answer.rival.claim if answer.rival and answer.outcome is Outcome.TAKEN_OVER else None
+        fresh = answer.outcome in _FRESH
+        edits.append(signals.on_take(issue, item, claim, board.house, fresh=fresh, previous=previous))
+    return apply(board, edits)
+
+
+def _second_look(
+    store: Store, board: Board, asker: Asker, won: Mapping[Item, Answer], shown: Mapping[Item, Edited]
+) -> dict[Item, Answer]:
+    answers: dict[Item, Answer] = {}
+    for item, edited in shown.items():
+        answer, failures = won[item], _failures(edited)
+        bar = _barred_meanwhile(edited, item, asker, board) if answer.outcome is Outcome.CLAIMED else None
+        if bar is not None and edited.issue is not None:
+            answers[item] = _undone(store, board, edited.issue, answer, asker, _not_free(item, bar))
+        elif failures and board.required and answer.outcome is Outcome.CLAIMED:
+            failed = Answer(item, Outcome.UNKNOWN, Reason.SIGNALS_FAILED, detail="; ".join(failures))
+            answers[item] = _undone(store, board, edited.issue, answer, asker, failed)
+        elif failures:
+            answers[item] = replace(answer, notes=answer.notes + failures)
+    return answers
+
+
+def _barred_meanwhile(edited: Edited, item: Item, asker: Asker, board: Board) -> Barred | None:
+    """Judges the state that our own write returned; our own label and marker stand in it and count for nothing."""
+    if edited.issue is None:
+        return None
+    issue = replace(edited.issue, labels=edited.issue.labels - {board.house.labels.claim})
+    return signals.bars(issue, item, asker.operator, board.house, even_hitl=board.even_hitl)
+
+
+def _undone(store: Store, board: Board, issue: Issue | None, answer: Answer, asker: Asker, instead: Answer) -> Answer:
+    """Gives back a claim that must not stand: signals first, ref last."""
+    claim = answer.claim.claim if answer.claim else None
+    notes: tuple[str, ...] = ()
+    try:
+        if issue is not None and claim is not None:
+            note = "Another look after the claim found it not free."
+            edit = signals.on_release(issue, answer.item, claim, board.house, Release.PLAIN, note=note)
+            # Others' labels stay as they are: the item goes back to where it was, not to the queue.
+            notes = tuple(
+                part
+                for each in apply(board, [replace(edit, add_labels=frozenset())]).values()
+                for part in _failures(each)
+            )
+        undone = all(each.succeeded for each in release(store, [answer.item], asker.chain))
+    except (CannotTell, TrackerError) as error:
+        undone, notes = False, (error.message,)
+    remains = () if undone else (f"the claim remains; 'git claim release {answer.item.spelling}' gives it up",)
+    return replace(instead, notes=instead.notes + notes + remains)
+
+
+def _not_free(item: Item, bar: Barred) -> Answer:
+    return Answer(item, Outcome.NOT_FREE, bar.reason, barred=bar)
+
+
+def _failures(edited: Edited) -> tuple[str, ...]:
+    return tuple(f"{step} did not land: {why}" for step, why in edited.failed.items())
