@@ -19,7 +19,7 @@ class ClaimError(Exception):
     """An end that was foreseen: a message as git words it, a safe hint, a stable reason code, an exit status."""
 
     exit: ClassVar[Exit] = Exit.CANNOT
-    reason: ClassVar[str] = "cannot-work"
+    reason: str = "cannot-work"
     advice: ClassVar[str | None] = None  # the hint where whoever raises it knows none that is nearer
 
     def __init__(self, message: str, hint: str | None = None) -> None:
@@ -141,6 +141,7 @@ class TrackerError(ClaimError):
     ) -> None:
         super().__init__(message, hint)
         self.trouble = trouble
+        self.reason = str(trouble)
         self.wait_seconds = wait_seconds
         self.maybe_applied = maybe_applied
 

@@ -4,9 +4,10 @@ The committed file holds what everyone must agree on; git config holds what is p
 decided elsewhere; here is only what configuration says.
 """
 
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -16,7 +17,8 @@ from git_claims.git.process import Git
 from git_claims.git.repository import Repository
 from git_claims.protocol.claim import check_chain
 from git_claims.protocol.item import NAMESPACES, check_branch_pattern
-from git_claims.protocol.text import duration, printable
+from git_claims.protocol.signals import House, Labels, PathStyle
+from git_claims.protocol.text import duration, has_control_characters, printable
 
 FILE = ".claims.toml"
 _Value = TypeVar("_Value")
@@ -73,6 +75,16 @@ def _remote_name(text: str) -> None:
         raise ValueError("must be a name that git accepts")
 
 
+def _label_name(text: str) -> None:
+    if has_control_characters(text) or "," in text:
+        raise ValueError("must be the name of one label, or empty to switch its rule off")
+
+
+def _marker_name(text: str) -> None:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", text):
+        raise ValueError("must be a word of lower case letters, digits and dashes")
+
+
 def _directory_name(text: str) -> None:
     if not text.strip() or text.startswith("-"):
         raise ValueError("must be the path of a directory")
@@ -81,12 +93,26 @@ def _directory_name(text: str) -> None:
 SETTINGS: dict[str, Setting] = {
     "namespace": Setting(str, NAMESPACES[0], _one_of(*NAMESPACES)),
     "remote": Setting(str, "", _remote_name),
-    "tracker": Setting(str, "auto", _one_of("auto", "none")),
+    "tracker": Setting(str, "auto", _one_of("auto", "github", "none")),
+    "labels.enabled": Setting(bool, True),
+    "labels.claim": Setting(str, "in-progress", _label_name),
+    "labels.ready": Setting(str, "ready", _label_name),
+    "labels.afk": Setting(str, "afk", _label_name),
+    "labels.hitl": Setting(str, "hitl", _label_name),
+    "labels.hold": Setting(str, "hold", _label_name),
+    "labels.blocked": Setting(str, "blocked", _label_name),
+    "labels.ci_monitoring": Setting(str, "ci-monitoring", _label_name),
+    "signals.marker": Setting(str, "claude-lock", _marker_name),
+    "signals.required": Setting(bool, False),
+    "signals.worktree_path": Setting(str, "absolute", _one_of(*PathStyle)),
+    "bot_trigger": Setting(str, ""),
     "branch.pattern": Setting(str, "{number}-{slug}", check_branch_pattern),
     "take.force": Setting(str, "terminal", _one_of("terminal", "allow", "never")),
     "worktree.dir": Setting(str, ".worktrees", _directory_name),
     "integration_branch": Setting(str, "", _remote_name),
+    "stale.policy": Setting(str, "human", _one_of("human", "window")),
     "stale.window": Setting(str, "24h", duration),
+    "stale.pr_window": Setting(str, "60m", duration),
     "hook.unclaimed": Setting(str, "refuse", _one_of("refuse", "warn")),
     "hook.strict": Setting(bool, False),
     "hook.exempt": Setting(list, ()),
@@ -106,7 +132,11 @@ class Settings:
     force: str
     worktree_dir: str
     integration_branch: str | None
+    stale_policy: str
     stale_window: timedelta
+    stale_pull_window: timedelta
+    house: House
+    signals_required: bool
     hook_unclaimed: str
     hook_strict: bool
     hook_exempt: tuple[str, ...]
@@ -145,7 +175,11 @@ def read_settings(repository: Repository, config: GitConfig) -> Settings:
         force=str(file["take.force"]),
         worktree_dir=str(file["worktree.dir"]),
         integration_branch=str(file["integration_branch"]) or None,
+        stale_policy=str(file["stale.policy"]),
         stale_window=duration(str(file["stale.window"])),
+        stale_pull_window=duration(str(file["stale.pr_window"])),
+        house=_house(file),
+        signals_required=file["signals.required"] is True,
         hook_unclaimed=str(file["hook.unclaimed"]),
         hook_strict=file["hook.strict"] is True,
         hook_exempt=exempt if isinstance(exempt, tuple) else (),
@@ -172,6 +206,18 @@ def parse_file(text: str) -> tuple[dict[str, str | bool | tuple[str, ...]], list
         if key not in SETTINGS
     ]
     return {key: _setting(key, given, text) for key in SETTINGS}, warnings
+
+
+def _house(file: Mapping[str, str | bool | tuple[str, ...]]) -> House:
+    names = [name for name in Labels.__dataclass_fields__ if file["labels.enabled"]]
+    labels = replace(Labels.none(), **{name: str(file[f"labels.{name}"]) for name in names})
+    return House(
+        labels=labels,
+        marker=str(file["signals.marker"]),
+        path_style=PathStyle(str(file["signals.worktree_path"])),
+        window=duration(str(file["stale.window"])),
+        bot_trigger=str(file["bot_trigger"]),
+    )
 
 
 def _setting(key: str, given: Mapping[str, object], text: str) -> str | bool | tuple[str, ...]:

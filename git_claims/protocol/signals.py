@@ -31,7 +31,8 @@ class Labels:
     blocked: str = "blocked"
     ci_monitoring: str = "ci-monitoring"
 
-    def none(self) -> "Labels":
+    @staticmethod
+    def none() -> "Labels":
         """No label rule at all."""
         return Labels("", "", "", "", "", "", "")
 
