@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     from git_claims.git.store import Store
 
 
-def release(store: Store, items: Sequence[Item] | None, chain: ChainId) -> list[Answer]:
-    """Releases items of `chain`, None meaning all it holds. What is already gone is answered as such."""
-    seen = store.read_all().claims
+def release(
+    store: Store, items: Sequence[Item] | None, chain: ChainId, seen: Mapping[Item, Seen] | None = None
+) -> list[Answer]:
+    """Releases items of `chain`, None meaning all it holds. What is already gone is answered as such.
+
+    `seen`: the claims as somebody read them just now.
+    """
+    seen = store.read_all().claims if seen is None else seen
     asked = mine(seen, chain) if items is None else items
     family = with_bundles(asked, seen, chain)
 

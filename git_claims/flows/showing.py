@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from git_claims.flows.take import Wanted
     from git_claims.git.store import Store
-    from git_claims.protocol.claim import Claim, Seen
+    from git_claims.protocol.claim import ChainId, Claim, Seen
     from git_claims.protocol.issue import Edit, Issue
     from git_claims.protocol.item import Item
     from git_claims.protocol.transition import Asker
@@ -98,19 +98,22 @@ def release_shown(
     board: Board,
     looked: Looked,
     items: Sequence[Item],
-    asker: Asker,
+    chain: ChainId,
     claims: Mapping[Item, Seen],
     edit_of: Callable[[Issue, Item, Claim], Edit],
 ) -> list[Answer]:
-    """Takes claims of the asker from sight, then gives them up; dying in between leaves claims that are found again."""
+    """Takes claims of `chain` from sight, then gives them up; dying in between leaves claims that are found again.
+
+    `claims`: every claim as it was read just now.
+    """
     edits = []
     for item in items:
         issue, seen = looked.issues.get(item), claims.get(item)
-        if issue is not None and seen is not None and seen.claim is not None and seen.is_held_by(asker.chain):
+        if issue is not None and seen is not None and seen.claim is not None and seen.is_held_by(chain):
             edits.append(edit_of(issue, item, seen.claim))
-    edited = apply(board, edits)
-    notes = {item: _failures(each) for item, each in edited.items()}
-    answers = release(store, list(items), asker.chain)
+    notes = {item: failures(each) for item, each in apply(board, edits).items()}
+    # Ref last. If we die before this line the holder still owns the claim and can run release again.
+    answers = release(store, items, chain, claims)
     return [replace(each, notes=each.notes + notes.get(each.item, ()) + looked.notes) for each in answers]
 
 
@@ -162,15 +165,15 @@ def _second_look(
 ) -> dict[Item, Answer]:
     answers: dict[Item, Answer] = {}
     for item, edited in shown.items():
-        answer, failures = won[item], _failures(edited)
+        answer, failed_steps = won[item], failures(edited)
         bar = _barred_meanwhile(edited, item, asker, board) if answer.outcome is Outcome.CLAIMED else None
         if bar is not None and edited.issue is not None:
             answers[item] = _undone(store, board, edited.issue, answer, asker, _not_free(item, bar))
-        elif failures and board.required and answer.outcome is Outcome.CLAIMED:
-            failed = Answer(item, Outcome.UNKNOWN, Reason.SIGNALS_FAILED, detail="; ".join(failures))
+        elif failed_steps and board.required and answer.outcome is Outcome.CLAIMED:
+            failed = Answer(item, Outcome.UNKNOWN, Reason.SIGNALS_FAILED, detail="; ".join(failed_steps))
             answers[item] = _undone(store, board, edited.issue, answer, asker, failed)
-        elif failures:
-            answers[item] = replace(answer, notes=answer.notes + failures)
+        elif failed_steps:
+            answers[item] = replace(answer, notes=answer.notes + failed_steps)
     return answers
 
 
@@ -194,7 +197,7 @@ def _undone(store: Store, board: Board, issue: Issue | None, answer: Answer, ask
             notes = tuple(
                 part
                 for each in apply(board, [replace(edit, add_labels=frozenset())]).values()
-                for part in _failures(each)
+                for part in failures(each)
             )
         undone = all(each.succeeded for each in release(store, [answer.item], asker.chain))
     except (CannotTell, TrackerError) as error:
@@ -207,5 +210,6 @@ def _not_free(item: Item, bar: Barred) -> Answer:
     return Answer(item, Outcome.NOT_FREE, bar.reason, barred=bar)
 
 
-def _failures(edited: Edited) -> tuple[str, ...]:
+def failures(edited: Edited) -> tuple[str, ...]:
+    """Says which steps of an edit did not land, and why."""
     return tuple(f"{step} did not land: {why}" for step, why in edited.failed.items())

@@ -159,6 +159,66 @@ def on_release(
     )
 
 
+def on_reclaim(issue: Issue, item: Item, claim: Claim, house: House, by: str | None) -> Edit:
+    """The edit of a person who frees somebody's claim: back to the queue, and a comment that names whose it was."""
+    nonce = f"{claim.nonce or claim.chain}-reclaimed"
+    whose = f"`{claim.operator or claim.chain}`, claimed at `{claim.claimed_at}`"
+    said = f"Lock of {whose} freed{f' by {by}' if by else ''}; back to the queue. Branch and worktree are left alone."
+    return Edit(
+        item,
+        add_labels=_missing(issue, house.labels.ready) if issue.is_open else frozenset(),
+        remove_labels=_present(issue, house.labels.claim),
+        remove_assignees=frozenset({claim.operator} & set(issue.assignees) if claim.operator else ()),
+        comment=_ended(issue, claim, house, said, nonce),
+        comment_nonce=nonce,
+    )
+
+
+def on_step(issue: Issue, item: Item, claim: Claim, house: House, said: str) -> Edit:
+    """The comment of a chained run; label and assignee stay, so that the item is never observably unclaimed."""
+    nonce = claim.nonce or claim.chain
+    already = any(nonce in comment.body for comment in issue.comments)
+    return Edit(item, comment=None if already else step_comment(claim, house, said), comment_nonce=nonce)
+
+
+def on_hold(issue: Issue, item: Item, house: House, *, hold: bool, who: str | None, why: str | None) -> Edit:
+    """The hold label on or off, and who says so; nothing where it is so already."""
+    held = house.labels.hold in issue.labels
+    if held is hold:
+        return Edit(item)
+    said = f"{'Held' if hold else 'No longer held'}{f' by {who}' if who else ''}{f': {why}' if why else '.'}"
+    labels = frozenset({house.labels.hold})
+    return Edit(
+        item,
+        add_labels=labels if hold else frozenset(),
+        remove_labels=frozenset() if hold else labels,
+        comment=_guarded(house, said),
+    )
+
+
+def on_orphan(issue: Issue, item: Item, marker: Marker, house: House) -> Edit:
+    """The edit for signals whose claim is gone: they go too, and the item is back in the queue."""
+    nonce = f"{marker.field('nonce')}-orphan"
+    already = any(nonce in comment.body for comment in issue.comments)
+    ended = write_marker(f"{house.marker}-released", (("operator", marker.operator), ("nonce", nonce)))
+    said = f"Reconciled: the lock of `{marker.operator}` has no claim any more.\n\n{ended}"
+    return Edit(
+        item,
+        add_labels=_missing(issue, house.labels.ready) if issue.is_open else frozenset(),
+        remove_labels=_present(issue, house.labels.claim),
+        remove_assignees=frozenset({marker.operator} & set(issue.assignees)),
+        comment=None if already else _guarded(house, said),
+        comment_nonce=nonce,
+    )
+
+
+def _ended(issue: Issue, claim: Claim, house: House, said: str, nonce: str) -> str | None:
+    """The comment that ends a lock; None where it was posted already."""
+    if any(nonce in comment.body for comment in issue.comments):
+        return None
+    return _guarded(house, f"{said}\n\n{_released_marker(claim, house, nonce)}")
+
+
 def lock_comment(claim: Claim, house: House) -> str:
     """The comment of a claim, in the shape that scripts already grep for."""
     path = _path(claim, house.path_style)
