@@ -9,22 +9,21 @@ from random import random
 import click
 
 from git_claims.cli import render, words
+from git_claims.cli.lane_notes import enter_lane, leave_lane, never_held
 from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
 from git_claims.cli.world import CHAIN_VARIABLE, World
 from git_claims.errors import Exit, NeedsPerson, Usage
 from git_claims.flows.change import Answer
-from git_claims.flows.lanes import lanes, remove, why_kept
 from git_claims.flows.release import reclaim as reclaim_flow
-from git_claims.flows.release import release as release_flow
+from git_claims.flows.showing import Board, Looked, look, take_over_stale, take_shown
 from git_claims.flows.take import Patience, Wanted, take_over, take_waiting
 from git_claims.flows.take import take as take_flow
 from git_claims.flows.transfer import adopt as adopt_flow
 from git_claims.flows.transfer import hand_off as hand_off_flow
 from git_claims.flows.transfer import renew as renew_flow
-from git_claims.git.lane_file import Lane
 from git_claims.protocol.claim import ChainId, Seen, check_chain
 from git_claims.protocol.item import Item, Named
-from git_claims.protocol.text import has_control_characters, printable
+from git_claims.protocol.text import has_control_characters
 from git_claims.protocol.transition import Asker, Outcome
 
 _HELD_NOW = {Outcome.CLAIMED, Outcome.ALREADY_YOURS, Outcome.TAKEN_OVER, Outcome.RENEWED, Outcome.ADOPTED}
@@ -58,6 +57,7 @@ class TakeCommand(click.Command):
 @click.option("--wait", type=DURATION, metavar="[=DURATION]", help="Wait for held items, 30m unless told.")
 @click.option("--force", is_flag=True, help="Take over a live claim; a person confirms it at a terminal.")
 @click.option("--reason", metavar="TEXT", help="Why --force is right; kept in the record.")
+@click.option("--even-hitl", is_flag=True, help="Take an item that waits for a human, as that human at a terminal.")
 @edges()
 def take(
     items: tuple[Named, ...],
@@ -68,6 +68,7 @@ def take(
     wait: timedelta | None,
     force: bool,
     reason: str | None,
+    even_hitl: bool,
     **shared: object,
 ) -> Exit:
     """Claim ITEMs: exactly one of many who ask becomes the holder.
@@ -85,51 +86,41 @@ def take(
     if set(wanted.items) & set(wanted.bundle):
         raise Usage("an item cannot be bundled with itself")
     _check_force(world, force)
+    if even_hitl and not world.at_terminal():
+        raise NeedsPerson("--even-hitl is for a person at a terminal, and there is none", "take another item")
     # The chain is said, and kept in a lane, before anything is pushed: whatever kills us, the claim can be found.
     chain = world.chain_or_minted()
+    board = world.board(even_hitl=even_hitl)
+    looked = look(board, wanted.all_items)
     asker = world.asker(chain, branch=branch, phase=phase, reason=reason)
-    _enter_lane(world, chain, wanted.all_items)
-    answers = _take(world, wanted, asker, wait, force)
+    enter_lane(world, chain, wanted.all_items)
+    answers = take_shown(
+        world.store, board, looked, wanted, asker, lambda free: _take(world, board, looked, free, asker, wait, force)
+    )
     lost = [answer.item for answer in answers if answer.outcome not in _HELD_NOW | {Outcome.UNKNOWN}]
-    _never_held(world, chain, lost)
+    never_held(world, chain, lost)
     status = world.talk.answers(answers, world.repo, chain, world.now)
     if world.chain_is_new and any(answer.outcome is Outcome.HELD for answer in answers):
         world.talk.say(f"hint: no chain was in force here; if it is yours, say so with --chain or {CHAIN_VARIABLE}")
     return status
 
 
-def _take(world: World, wanted: Wanted, asker: Asker, wait: timedelta | None, force: bool) -> list[Answer]:
+def _take(
+    world: World, board: Board, looked: Looked, wanted: Wanted, asker: Asker, wait: timedelta | None, force: bool
+) -> list[Answer]:
     if force:
         return take_over(world.store, wanted.items, asker, lambda item, seen: _confirm_force(world, item, seen))
     if wait is None:
-        return take_flow(world.store, wanted, asker)
+        answers = take_flow(world.store, wanted, asker)
+        if world.settings.stale_policy != "window" or wanted.as_one:
+            return answers
+        return take_over_stale(world.store, board, looked, answers, asker, world.now)
 
     def notice(answer: Answer) -> None:
         world.talk.say(f"waiting: {words.holding(answer.item, world.repo, answer.rival, world.now)}")
 
     patience = Patience(wait.total_seconds(), time.monotonic, time.sleep, random, notice)
     return take_waiting(world.store, wanted, asker, patience)
-
-
-@click.command(short_help="Give up claims; without an item, those of this lane.")
-@click.argument("items", nargs=-1, type=ITEM, metavar="[ITEM...]")
-@click.option("--all", "everything", is_flag=True, help="Every claim of this chain.")
-@click.option("--remove-worktree", is_flag=True, help="Remove the lane's worktree too, if its work is saved.")
-@edges()
-def release(items: tuple[Named, ...], everything: bool, remove_worktree: bool, **shared: object) -> Exit:
-    """Give up claims that this chain holds. Releasing a lead releases its bundle."""
-    world = open_world(shared)
-    if everything and items:
-        raise Usage("--all goes without items")
-    asked = None if everything else world.items_or_lane(items, given_up=True)
-    chain = world.chain_of_holder(asked or [])
-    answers = release_flow(world.store, asked, chain)
-    _leave_lane(world, chain, [answer.item for answer in answers if answer.succeeded])
-    if not answers:
-        world.talk.result(f"{chain} holds nothing, nothing to release")
-    if remove_worktree:
-        _remove_worktrees(world, [answer.item for answer in answers if answer.succeeded])
-    return world.talk.answers(answers, world.repo, chain, world.now)
 
 
 @click.command(short_help="Say that work on a claim goes on.")
@@ -157,7 +148,7 @@ def hand_off(item: Named | None, to: ChainId, phase: str | None, **shared: objec
     asked = _one(world, item)
     chain = world.chain_of_holder([asked])
     answers = hand_off_flow(world.store, asked, world.asker(chain, phase=phase), to)
-    _leave_lane(world, chain, [answer.item for answer in answers if answer.succeeded and to != chain])
+    leave_lane(world, chain, [answer.item for answer in answers if answer.succeeded and to != chain])
     return world.talk.answers(answers, world.repo, chain, world.now)
 
 
@@ -175,7 +166,7 @@ def adopt(item: Named, predecessor: ChainId, phase: str | None, **shared: object
     if world.lane is not None and world.lane.chain == predecessor and all(answer.succeeded for answer in answers):
         # The lane goes with the claim: whoever names its chain exactly continues in its worktree too.
         world.keep_lane(replace(world.lane, chain=chain))
-    _enter_lane(world, chain, [answer.item for answer in answers if answer.succeeded])
+    enter_lane(world, chain, [answer.item for answer in answers if answer.succeeded])
     return world.talk.answers(answers, world.repo, chain, world.now)
 
 
@@ -196,20 +187,6 @@ def reclaim(item: Named, **shared: object) -> Exit:
         )
     answers = reclaim_flow(world.store, asked, lambda *shown: _confirm_reclaim(world, *shown))
     return world.talk.answers(answers, world.repo, None, world.now)
-
-
-def _remove_worktrees(world: World, items: Sequence[Item]) -> None:
-    """Removes the worktrees of lanes that worked on these items and hold nothing any more; says what stays and why."""
-    rows = lanes(world.store, world.workspace, world.settings.branch_pattern)
-    for row in rows:
-        if not set(row.items) <= set(items):
-            continue
-        kept = why_kept(row) or remove(world.workspace, row.worktree)
-        path = printable(str(row.path))
-        if kept is None:
-            world.talk.say(f"removed {path}")
-        else:
-            world.talk.warn(f"{path} stays: {printable(kept)}")
 
 
 def _check_combination(
@@ -265,20 +242,3 @@ def _one(world: World, named: Named | None) -> Item:
     if len(items) > 1:
         raise Usage(f"this lane has several items: {', '.join(item.spelling for item in items)}", "name one")
     return items[0]
-
-
-def _enter_lane(world: World, chain: ChainId, items: Sequence[Item]) -> None:
-    """Notes the items in the lane file, unless the worktree belongs to another chain."""
-    lane = world.lane or Lane(chain)
-    if items and lane.chain == chain:
-        world.keep_lane(lane.entered(tuple(items)))
-
-
-def _never_held(world: World, chain: ChainId, items: Sequence[Item]) -> None:
-    if world.lane is not None and world.lane.chain == chain and items:
-        world.keep_lane(world.lane.without(tuple(items)))
-
-
-def _leave_lane(world: World, chain: ChainId, items: Sequence[Item]) -> None:
-    if world.lane is not None and world.lane.chain == chain and items:
-        world.keep_lane(world.lane.left(tuple(items)))

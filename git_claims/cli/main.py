@@ -10,7 +10,7 @@ from types import FrameType
 import click
 
 from git_claims import __version__
-from git_claims.cli import changing, hook, lanes, looking, publishing, setting_up, words
+from git_claims.cli import changing, hook, lanes, looking, publishing, releasing, setting_up, words
 from git_claims.cli.options import Group
 from git_claims.cli.render import Talk, mute
 from git_claims.errors import CannotWrite, ClaimError, Exit, Interrupted, Terminated, Usage
@@ -34,7 +34,7 @@ def cli(context: click.Context, directory: str | None) -> None:
 for _command in (
     changing.take,
     lanes.start,
-    changing.release,
+    releasing.release,
     looking.ls,
     looking.show,
     looking.check,

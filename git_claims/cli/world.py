@@ -16,7 +16,8 @@ import click
 
 from git_claims.cli import words
 from git_claims.cli.render import Talk
-from git_claims.errors import NoChain, Usage
+from git_claims.errors import NoChain, TrackerError, Usage
+from git_claims.flows.showing import Board
 from git_claims.git import config, remote, repository
 from git_claims.git.config import GitConfig, Settings
 from git_claims.git.copy import Copy
@@ -31,7 +32,6 @@ from git_claims.protocol.item import Item, Named
 from git_claims.protocol.text import has_control_characters, printable, stamp
 from git_claims.protocol.transition import Asker
 from git_claims.tracker.model import Tracker
-from git_claims.tracker.none import NoTracker
 
 CHAIN_VARIABLE = "GIT_CLAIM_CHAIN"
 # Discovery and reading git config touch no network; something is broken if they take this long.
@@ -90,7 +90,21 @@ class World:
 
     @cached_property
     def tracker(self) -> Tracker:
-        return NoTracker()
+        from git_claims.cli.trackers import find_tracker
+
+        return find_tracker(self)
+
+    def board(self, *, even_hitl: bool = False) -> Board:
+        """The tracker, and what this repository wants shown on it."""
+        settings = self.settings
+        return Board(
+            self.tracker,
+            settings.house,
+            mandatory=settings.tracker == "github",
+            required=settings.signals_required,
+            even_hitl=even_hitl,
+            pull_window=settings.stale_pull_window,
+        )
 
     @cached_property
     def lane(self) -> Lane | None:
@@ -165,11 +179,20 @@ class World:
             now=stamp(self.now),
             repo=self.repo,
             host=os.uname().nodename,
-            operator=self.tracker.operator(),
+            operator=self.operator(),
             # A directory whose name could not stand in a record is not worth failing a claim for.
             worktree=place if place and not has_control_characters(place) else None,
             **wishes,
         )
+
+    def operator(self) -> str | None:
+        """The login in force; None where nobody is logged in, which is no reason to stop."""
+        try:
+            return self.tracker.operator()
+        except TrackerError as error:
+            if self.settings.tracker == "github" or not error.is_unusable:
+                raise
+            return None
 
     def item(self, named: Named) -> Item:
         """Returns the item; raises Usage where what stood before `#` is another repository."""

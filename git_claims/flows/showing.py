@@ -6,17 +6,21 @@ The ref decides. A claim is won first and shown afterwards; it is taken from sig
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from git_claims.errors import CannotTell, TrackerError
+from git_claims.errors import CannotTell, TrackerError, Usage
 from git_claims.flows.change import Answer
 from git_claims.flows.release import release
-from git_claims.protocol import signals
+from git_claims.flows.take import take_over
+from git_claims.protocol import signals, staleness
+from git_claims.protocol.item import Kind
 from git_claims.protocol.signals import Barred, House, Release
-from git_claims.protocol.transition import Outcome, Reason
+from git_claims.protocol.transition import Outcome, Reason, fresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from git_claims.flows.take import Wanted
     from git_claims.git.store import Store
@@ -42,6 +46,11 @@ class Board:
     mandatory: bool = False
     required: bool = False
     even_hitl: bool = False
+    pull_window: timedelta = timedelta(hours=1)
+
+    def window_of(self, item: Item) -> timedelta:
+        """How long a holder of the item may be silent."""
+        return self.pull_window if item.kind is Kind.PULL else self.house.window
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,7 @@ def take_shown(
 
     The answer of that write is the second look: what was closed, held or assigned meanwhile is given back.
     """
+    _check_words(board, wanted, asker)
     barred = _barred(store, board, looked, wanted, asker)
     free = _without(wanted, barred)
     answers = {answer.item: answer for answer in (run(free) if free else [])}
@@ -106,21 +116,60 @@ def release_shown(
 
     `claims`: every claim as it was read just now.
     """
-    edits = []
+    edits: list[Edit] = []
     for item in items:
         issue, seen = looked.issues.get(item), claims.get(item)
         if issue is not None and seen is not None and seen.claim is not None and seen.is_held_by(chain):
-            edits.append(edit_of(issue, item, seen.claim))
+            edits.append(_worded(edit_of, issue, item, seen.claim))
     notes = {item: failures(each) for item, each in apply(board, edits).items()}
     # Ref last. If we die before this line the holder still owns the claim and can run release again.
     answers = release(store, items, chain, claims)
     return [replace(each, notes=each.notes + notes.get(each.item, ()) + looked.notes) for each in answers]
 
 
+def _worded(edit_of: Callable[[Issue, Item, Claim], Edit], issue: Issue, item: Item, claim: Claim) -> Edit:
+    try:
+        return edit_of(issue, item, claim)
+    except ValueError as error:
+        raise Usage(f"this could not be shown on the tracker: {error}") from error
+
+
 def apply(board: Board, edits: Iterable[Edit]) -> dict[Item, Edited]:
     """Writes the edits that change anything."""
     wanted = signals.merged(edits)
     return board.tracker.apply(wanted) if wanted else {}
+
+
+def take_over_stale(
+    store: Store, board: Board, looked: Looked, answers: Sequence[Answer], asker: Asker, now: datetime
+) -> list[Answer]:
+    """Takes over held items whose holder looks gone, for a repository whose policy allows it."""
+    stale: dict[Item, str] = {}
+    for answer in answers:
+        claim, issue = answer.rival.claim if answer.rival else None, looked.issues.get(answer.item)
+        # A sibling follows its lead; alone it is never judged.
+        if answer.outcome is not Outcome.HELD or claim is None or issue is None or claim.lead is not None:
+            continue
+        judgement = staleness.judge(staleness.evidence(claim, issue), board.window_of(answer.item), now)
+        if judgement.verdict is staleness.Verdict.STALE:
+            stale[answer.item] = "; ".join(judgement.reasons)
+    taken = {
+        item: take_over(store, [item], replace(asker, reason=why), _nobody_asked)[0] for item, why in stale.items()
+    }
+    return [taken.get(answer.item, answer) for answer in answers]
+
+
+def _nobody_asked(item: Item, seen: Seen) -> None:
+    """The policy has answered already; the swap holds only on the id that was judged or an unchanged one after it."""
+
+
+def _check_words(board: Board, wanted: Wanted, asker: Asker) -> None:
+    """Writes the comments once before anything is pushed; what could not be posted must stop the claim."""
+    for item in wanted.all_items:
+        try:
+            signals.lock_comment(fresh(item, asker, None), board.house)
+        except ValueError as error:
+            raise Usage(f"this claim could not be shown on the tracker: {error}") from error
 
 
 def _barred(store: Store, board: Board, looked: Looked, wanted: Wanted, asker: Asker) -> dict[Item, Barred]:

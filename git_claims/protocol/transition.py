@@ -123,7 +123,7 @@ Decision = Swap | Verdict
 def take(item: Item, seen: Seen | None, asker: Asker, lead: Item | None = None) -> Decision:
     """Claims a free item; the holder's own is left alone unless branch, phase or lead would change."""
     if seen is None:
-        return Swap(item, None, _fresh(item, asker, lead), Outcome.CLAIMED, Reason.FREE)
+        return Swap(item, None, fresh(item, asker, lead), Outcome.CLAIMED, Reason.FREE)
     if seen.claim is None or seen.claim.chain != asker.chain:
         return _held(item, seen)
     wanted = _with_wishes(seen.claim, asker, lead)
@@ -140,7 +140,7 @@ def take_over(item: Item, seen: Seen | None, asker: Asker, shown: Oid | None) ->
         return Verdict(item, Outcome.HELD, Reason.CHANGED_MEANWHILE, seen)
     # Why is kept in the record: it is what the chain that lost the item will look for.
     extra = (("reason", asker.reason),) if asker.reason else ()
-    claim = replace(_fresh(item, asker, None), previous=seen.oid, extra=extra)
+    claim = replace(fresh(item, asker, None), previous=seen.oid, extra=extra)
     return Swap(item, seen, claim, Outcome.TAKEN_OVER, Reason.FORCED)
 
 
@@ -204,7 +204,8 @@ def reclaim(item: Item, seen: Seen | None, shown: Oid | None) -> Decision:
     return Swap(item, seen, None, Outcome.RECLAIMED, Reason.PERSON)
 
 
-def _fresh(item: Item, asker: Asker, lead: Item | None) -> Claim:
+def fresh(item: Item, asker: Asker, lead: Item | None) -> Claim:
+    """Returns the record of a new claim."""
     return Claim(
         issue=item.spelling,
         repo=asker.repo,
