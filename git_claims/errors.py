@@ -77,6 +77,12 @@ class NoRemote(ClaimError):
     reason = "no-remote"
 
 
+class NoTrackerHere(ClaimError):
+    """A command about what a tracker shows, and there is none."""
+
+    reason = "no-tracker"
+
+
 class BadSettings(ClaimError):
     """`.claims.toml` or git config says something that has no meaning."""
 

@@ -14,8 +14,7 @@ from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, ope
 from git_claims.cli.world import CHAIN_VARIABLE, World
 from git_claims.errors import Exit, NeedsPerson, Usage
 from git_claims.flows.change import Answer
-from git_claims.flows.release import reclaim as reclaim_flow
-from git_claims.flows.showing import Board, Looked, look, take_over_stale, take_shown
+from git_claims.flows.showing import Board, Looked, look, reclaim_shown, take_over_stale, take_shown, tell_step
 from git_claims.flows.take import Patience, Wanted, take_over, take_waiting
 from git_claims.flows.take import take as take_flow
 from git_claims.flows.transfer import adopt as adopt_flow
@@ -97,6 +96,8 @@ def take(
     answers = take_shown(
         world.store, board, looked, wanted, asker, lambda free: _take(world, board, looked, free, asker, wait, force)
     )
+    if phase:
+        answers = tell_step(board, answers, {Outcome.RENEWED: f"Taking over at step {phase}; lock retained."})
     lost = [answer.item for answer in answers if answer.outcome not in _HELD_NOW | {Outcome.UNKNOWN}]
     never_held(world, chain, lost)
     status = world.talk.answers(answers, world.repo, chain, world.now)
@@ -148,6 +149,9 @@ def hand_off(item: Named | None, to: ChainId, phase: str | None, **shared: objec
     asked = _one(world, item)
     chain = world.chain_of_holder([asked])
     answers = hand_off_flow(world.store, asked, world.asker(chain, phase=phase), to)
+    step = f"Completed; next step: {phase}. " if phase else ""
+    said = f"{step}Lock handed off to `{to}`; the chain continues, label and assignee stay."
+    answers = tell_step(world.board(), answers, {Outcome.HANDED_OFF: said})
     leave_lane(world, chain, [answer.item for answer in answers if answer.succeeded and to != chain])
     return world.talk.answers(answers, world.repo, chain, world.now)
 
@@ -163,6 +167,8 @@ def adopt(item: Named, predecessor: ChainId, phase: str | None, **shared: object
     asked = world.item(item)
     chain = world.chain_of_holder([asked])
     answers = adopt_flow(world.store, asked, world.asker(chain, phase=phase), predecessor)
+    said = f"Taking over from chain `{predecessor}`, which is gone; lock retained."
+    answers = tell_step(world.board(), answers, {Outcome.ADOPTED: said})
     if world.lane is not None and world.lane.chain == predecessor and all(answer.succeeded for answer in answers):
         # The lane goes with the claim: whoever names its chain exactly continues in its worktree too.
         world.keep_lane(replace(world.lane, chain=chain))
@@ -185,7 +191,9 @@ def reclaim(item: Named, **shared: object) -> Exit:
             "reclaim needs a person at a terminal, and there is none",
             f"'git claim show {asked.spelling}' shows the claim; ask a person to look at it",
         )
-    answers = reclaim_flow(world.store, asked, lambda *shown: _confirm_reclaim(world, *shown))
+    answers = reclaim_shown(
+        world.store, world.board(), asked, world.operator(), lambda *shown: _confirm_reclaim(world, *shown)
+    )
     return world.talk.answers(answers, world.repo, None, world.now)
 
 

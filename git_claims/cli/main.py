@@ -10,7 +10,7 @@ from types import FrameType
 import click
 
 from git_claims import __version__
-from git_claims.cli import changing, hook, lanes, looking, publishing, releasing, setting_up, words
+from git_claims.cli import changing, hook, lanes, looking, publishing, releasing, setting_up, tracked, words
 from git_claims.cli.options import Group
 from git_claims.cli.render import Talk, mute
 from git_claims.errors import CannotWrite, ClaimError, Exit, Interrupted, Terminated, Usage
@@ -47,6 +47,9 @@ for _command in (
     changing.adopt,
     changing.reclaim,
     hook.hook,
+    tracked.hold,
+    tracked.unhold,
+    tracked.sync,
     looking.whoami,
     setting_up.init,
     setting_up.doctor,

@@ -93,6 +93,8 @@ class Talk:
                 line, hint = words.refusal(answer, repo, now)
                 self.error(line, fatal=answer.outcome is Outcome.REFUSED)
                 hints.setdefault((answer.outcome, answer.reason), hint)
+        for note in dict.fromkeys(note for answer in answers for note in answer.notes):
+            self.warn(printable(note))
         if len(hints) > 1:
             # What was only left out waits for the same thing as what was lost.
             hints.pop((Outcome.NOT_TAKEN, Reason.ALL_OR_NOTHING), None)
@@ -159,6 +161,8 @@ def answer_document(answer: Answer, repo: str) -> Document:
         "claim": seen_document(answer.claim),
         "rival": seen_document(answer.rival),
         "detail": printable(answer.detail) if answer.detail else None,
+        "bar": printable(answer.barred.who) if answer.barred else None,
+        "notes": [printable(note) for note in answer.notes],
     }
 
 

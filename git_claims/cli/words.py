@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from git_claims.flows.change import Answer
 from git_claims.protocol.claim import Seen
 from git_claims.protocol.item import Item
+from git_claims.protocol.signals import Barred
 from git_claims.protocol.text import in_words, moment, printable
 from git_claims.protocol.transition import Outcome, Reason
 
@@ -75,6 +76,8 @@ def refusal(answer: Answer, repo: str, now: datetime) -> tuple[str, str]:
     """The error and the hint for an item that is not where it was asked to be."""
     what, number = quoted(answer.item, repo), answer.item.spelling
     held = f"{what} is claimed by {holder(answer.rival, now)}" if answer.rival else f"{what} is not claimed"
+    if answer.barred is not None:
+        return _barred(answer.barred, what, number)
     match answer.reason:
         case Reason.HELD if answer.outcome is Outcome.NOT_YOURS:
             return (
@@ -108,6 +111,11 @@ def refusal(answer: Answer, repo: str, now: datetime) -> tuple[str, str]:
                 f"the remote cannot change several refs as one, so {what} was left as it was",
                 "claim the items one by one",
             )
+        case Reason.SIGNALS_FAILED:
+            return (
+                f"{what} was not claimed, since its signals did not all land: {printable(answer.detail or '')}",
+                "repeating is safe; signals.required in .claims.toml decides whether that matters",
+            )
         case Reason.CANNOT_TELL:
             return (
                 f"cannot tell what became of {what}: {printable(answer.detail or '')}",
@@ -118,6 +126,29 @@ def refusal(answer: Answer, repo: str, now: datetime) -> tuple[str, str]:
                 f"the remote refused to change the claim of {what}: {printable(answer.detail or '')}",
                 "'git claim doctor' looks for the rule or lock behind it",
             )
+
+
+def _barred(barred: Barred, what: str, number: str) -> tuple[str, str]:
+    """Why the tracker says that an item is not free, though no ref claims it."""
+    who = printable(barred.who)
+    others = "'git claim ls' shows what is claimed; take another"
+    match barred.reason:
+        case Reason.CLOSED:
+            return f"{what} is closed", others
+        case Reason.HOLD:
+            return f"{what} is on hold (label '{who}')", f"'git claim unhold {number}' is for whoever put it there"
+        case Reason.WAITING_FOR_HUMAN:
+            return f"{what} waits for a human (label '{who}')", "a person can claim it at a terminal with --even-hitl"
+        case Reason.ASSIGNED:
+            return f"{what} is assigned to {who}", "ask them, or take another"
+        case Reason.FOREIGN_MARKER:
+            return f"{what} carries a lock comment of {who}", "ask them, or take another"
+        case Reason.FOREIGN_LABEL:
+            return f"{what} is labelled '{who}' by somebody who holds no claim", "ask who works on it, or take another"
+        case Reason.OTHER_KIND:
+            return f"{what} is something else: {who}", f"name it so: 'git claim {who}'"
+        case _:
+            return f"the tracker has no {what}", "look at the number"
 
 
 def age(seen: Seen, now: datetime) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from git_claims.errors import CannotTell, TrackerError, Usage
 from git_claims.flows.change import Answer
-from git_claims.flows.release import release
+from git_claims.flows.release import reclaim, release
 from git_claims.flows.take import take_over
 from git_claims.protocol import signals, staleness
 from git_claims.protocol.item import Kind
@@ -132,6 +132,43 @@ def _worded(edit_of: Callable[[Issue, Item, Claim], Edit], issue: Issue, item: I
         return edit_of(issue, item, claim)
     except ValueError as error:
         raise Usage(f"this could not be shown on the tracker: {error}") from error
+
+
+def tell_step(board: Board, answers: Sequence[Answer], told: Mapping[Outcome, str]) -> list[Answer]:
+    """Leaves the comment of a chained run on each item whose answer has one; label and assignee stay as they are."""
+    changed = [answer for answer in answers if answer.outcome in told and answer.claim and answer.claim.claim]
+    if not changed:
+        return list(answers)
+    looked = look(board, [answer.item for answer in changed])
+    edits = []
+    for answer in changed:
+        issue, claim = looked.issues.get(answer.item), answer.claim.claim if answer.claim else None
+        if issue is not None and claim is not None:
+            edits.append(signals.on_step(issue, answer.item, claim, board.house, told[answer.outcome]))
+    notes = {item: failures(each) for item, each in apply(board, edits).items()}
+    return [replace(each, notes=each.notes + notes.get(each.item, ()) + looked.notes) for each in answers]
+
+
+def reclaim_shown(
+    store: Store,
+    board: Board,
+    item: Item,
+    by: str | None,
+    confirm: Callable[[Item, Seen, Sequence[Item]], None],
+) -> list[Answer]:
+    """Frees an item as a person: signals first, ref last, both only after `confirm` was shown the record."""
+    notes: dict[Item, tuple[str, ...]] = {}
+
+    def confirm_and_show(asked: Item, seen: Seen, siblings: Sequence[Item]) -> None:
+        confirm(asked, seen, siblings)
+        looked = look(board, [asked])
+        issue, claim = looked.issues.get(asked), seen.claim
+        edits = [] if issue is None or claim is None else [signals.on_reclaim(issue, asked, claim, board.house, by)]
+        notes[asked] = looked.notes
+        notes.update({each: looked.notes + failures(edited) for each, edited in apply(board, edits).items()})
+
+    answers = reclaim(store, item, confirm_and_show)
+    return [replace(each, notes=each.notes + notes.get(each.item, ())) for each in answers]
 
 
 def apply(board: Board, edits: Iterable[Edit]) -> dict[Item, Edited]:

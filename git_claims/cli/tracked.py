@@ -1,0 +1,167 @@
+"""Commands about what a tracker shows: hold, unhold, sync."""
+
+from functools import partial
+
+import click
+
+from git_claims.cli.lane_notes import leave_lane
+from git_claims.cli.options import ITEM, edges, open_world
+from git_claims.cli.render import Document, answer_document
+from git_claims.cli.words import qualified, quoted
+from git_claims.cli.world import World
+from git_claims.errors import Exit, NeedsPerson, NoChain, NoTrackerHere, Refused, Usage
+from git_claims.flows.change import Answer
+from git_claims.flows.release import release
+from git_claims.flows.showing import Board, Looked, apply, failures, look, release_shown
+from git_claims.flows.sync import Found, Repaired, View, find, idle, repair, view
+from git_claims.protocol import signals
+from git_claims.protocol.claim import ChainId, Claim
+from git_claims.protocol.issue import Edit, Issue
+from git_claims.protocol.item import Item, Named
+from git_claims.protocol.signals import Release
+from git_claims.protocol.text import has_control_characters, printable
+
+
+@click.command(short_help="Put an item on hold: nobody claims it.")
+@click.argument("item", type=ITEM)
+@click.option("--reason", required=True, metavar="TEXT", help="Why; told in a comment.")
+@edges()
+def hold(item: Named, reason: str, **shared: object) -> Exit:
+    """Put ITEM on hold, and say who and why in a comment. A claim of this chain on it is released."""
+    if has_control_characters(reason) or not reason.strip():
+        raise Usage("--reason is one line that says why")
+    return _hold(open_world(shared), item, hold=True, why=reason)
+
+
+@click.command(short_help="End a hold.")
+@click.argument("item", type=ITEM)
+@edges()
+def unhold(item: Named, **shared: object) -> Exit:
+    """End the hold on ITEM, and say so in a comment."""
+    return _hold(open_world(shared), item, hold=False, why=None)
+
+
+@click.command(short_help="Find and repair drift between claims and the tracker.")
+@click.argument("items", nargs=-1, type=ITEM, metavar="[ITEM...]")
+@click.option("-n", "--dry-run", is_flag=True, help="Only say what is found.")
+@click.option("--release-idle", is_flag=True, help="Release this chain's claims that have no open pull request.")
+@click.option("--operator-wide", is_flag=True, help="With --release-idle, at a terminal: every claim of this login.")
+@edges()
+def sync(items: tuple[Named, ...], dry_run: bool, release_idle: bool, operator_wide: bool, **shared: object) -> Exit:
+    """Compare claims with what the tracker shows, and repair what is shown. Never changes who owns what."""
+    world = open_world(shared)
+    board = _board(world)
+    seen = view(world.store, board, [world.item(each) for each in items])
+    if release_idle:
+        return _release_idle(world, seen, operator_wide, dry_run)
+    found = find(seen, board, world.chain_or_none(), world.operator(), world.now)
+    repaired = (
+        [Repaired(each, False) for each in found]
+        if dry_run
+        else repair(world.store, board, found, world.chain_or_none())
+    )
+    for each in repaired:
+        _say(world, each, dry_run)
+    if not repaired:
+        world.talk.result("claims and tracker agree")
+    ok = not any(each.failed for each in repaired)
+    world.talk.document(
+        {"ok": ok, "dry_run": dry_run, "drift": [_document(world, each) for each in repaired], "next": []}
+    )
+    return Exit.DONE if ok else Exit.UNKNOWN
+
+
+def _hold(world: World, named: Named, *, hold: bool, why: str | None) -> Exit:
+    item, board = world.item(named), _board(world)
+    if not board.house.labels.hold:
+        raise Refused("this repository has no hold label (labels.hold is empty)")
+    issue = look(board, [item]).issues[item]
+    if issue is None:
+        raise Refused(f"the tracker has no {quoted(item, world.repo)}", "look at the number")
+    try:
+        edit = signals.on_hold(issue, item, board.house, hold=hold, who=world.operator(), why=why)
+    except ValueError as error:
+        raise Usage(str(error)) from error
+    failed = [part for edited in apply(board, [edit]).values() for part in failures(edited)]
+    for line in failed:
+        world.talk.warn(printable(line))
+    already = " already" if edit.is_empty else ""
+    world.talk.result(f"{qualified(item, world.repo)} is{already} {'on hold' if hold else 'not on hold'}")
+    released = []
+    chain = world.chain_or_none()
+    if hold and chain is not None and not failed:
+        released = [each for each in release(world.store, [item], chain) if each.succeeded]
+        leave_lane(world, chain, [each.item for each in released])
+    world.talk.document(
+        {
+            "ok": not failed,
+            "item": item.name,
+            "hold": hold,
+            "items": [answer_document(each, world.repo) for each in released],
+            "failed": failed,
+        }
+    )
+    return Exit.UNKNOWN if failed else Exit.DONE
+
+
+def _release_idle(world: World, seen: View, operator_wide: bool, dry_run: bool) -> Exit:
+    """After a mass crash: gives up what nobody can be working on, as far as the tracker shows."""
+    chain, operator = world.chain_or_none(), world.operator() if operator_wide else None
+    if operator_wide and (operator is None or not world.at_terminal()):
+        raise NeedsPerson(
+            "--operator-wide is for a person who is logged in, at a terminal", "leave it out for one chain"
+        )
+    if chain is None and operator is None:
+        raise NoChain("no chain is in force here, so no claim can be yours", "say it with --chain or GIT_CLAIM_CHAIN")
+    items = idle(seen, chain, operator)
+    if dry_run or not items:
+        world.talk.data(f"idle: {', '.join(item.spelling for item in items) or 'none'}")
+        world.talk.document({"ok": True, "dry_run": dry_run, "idle": [item.name for item in items], "items": []})
+        return Exit.DONE
+    if operator_wide and world.ask(f"Release {len(items)} claims of {operator}? Type yes").lower() != "yes":
+        raise NeedsPerson("not confirmed, nothing was changed", "'git claim ls' shows all claims")
+    board, answers = world.board(), list[Answer]()
+    looked = Looked(seen.issues)
+    for holder in _holders(seen, items):
+        own = [item for item in items if seen.claims[item].is_held_by(holder)]
+        answers += release_shown(world.store, board, looked, own, holder, seen.claims, partial(_abandoned, board))
+    return world.talk.answers(answers, world.repo, chain, world.now)
+
+
+def _holders(seen: View, items: list[Item]) -> list[ChainId]:
+    claims = (seen.claims[item].claim for item in items)
+    return list(dict.fromkeys(claim.chain for claim in claims if claim is not None))
+
+
+def _abandoned(board: Board, issue: Issue, item: Item, claim: Claim) -> Edit:
+    return signals.on_release(issue, item, claim, board.house, Release.ABANDONED, note="Released as idle.")
+
+
+def _board(world: World) -> Board:
+    board = world.board()
+    if not board.tracker.shows:
+        raise NoTrackerHere(
+            "there is no tracker here to show claims on", "tracker = github in .claims.toml, and 'gh auth login'"
+        )
+    return board
+
+
+def _say(world: World, repaired: Repaired, dry_run: bool) -> None:
+    found = repaired.found
+    done = "would repair" if dry_run and found.edit else "repaired" if repaired.done else "found"
+    world.talk.data(f"{done} {qualified(found.item, world.repo)}: {found.drift}: {printable(found.detail)}")
+    for line in repaired.failed:
+        world.talk.warn(f"{qualified(found.item, world.repo)}: {printable(line)}")
+
+
+def _document(world: World, repaired: Repaired) -> Document:
+    found: Found = repaired.found
+    return {
+        "item": found.item.name,
+        "repo": world.repo,
+        "drift": str(found.drift),
+        "detail": printable(found.detail),
+        "repairable": found.edit is not None,
+        "repaired": repaired.done,
+        "failed": [printable(line) for line in repaired.failed],
+    }
