@@ -10,9 +10,11 @@ from git_claims.cli.options import ITEM, edges, open_world
 from git_claims.cli.world import World, minted
 from git_claims.errors import Exit, Usage
 from git_claims.flows.lanes import LaneRow, LaneState, lanes, prune
+from git_claims.flows.showing import give_back, look, take_one
 from git_claims.flows.start import start as start_flow
 from git_claims.git.lane_file import Lane, chain_of_start
 from git_claims.protocol.claim import ChainId
+from git_claims.protocol.issue import Issue
 from git_claims.protocol.item import Item, Kind, Named, branch_name, of_branch, slug_of
 from git_claims.protocol.text import printable
 
@@ -38,16 +40,18 @@ def start(item: Named, slug: str | None, cut_from: str | None, phase: str | None
     commit = None if cut_from is None else _commit(world, cut_from)
     with ExitStack() as stack:
         chain = _chain(world, asked, stack)
-        branch = branch_name(world.settings.branch_pattern, asked, _slug(slug) or _known_slug(world, asked, chain))
+        board = world.board()
+        looked = look(board, [asked])
+        words_of_branch = _slug(slug) or _known_slug(world, asked, chain) or _slug_of_title(looked.issues[asked])
+        branch = branch_name(world.settings.branch_pattern, asked, words_of_branch)
         place = world.workspace.place(branch)
-        asker = world.asker(chain, branch=branch, phase=phase, worktree=str(place.path))
+        wishes = {"branch": branch, "phase": phase, "worktree": str(place.path)}
         started = start_flow(
-            world.store,
             world.workspace,
-            asked,
             place,
-            asker,
             Lane(chain, (asked,)),
+            claim=lambda: take_one(world.store, board, asked, lambda: world.asker(chain, **wishes), looked),
+            give_back=lambda: give_back(world.store, board, asked, chain, succeeded=True),
             cut_from=commit,
             integration=world.settings.integration_branch,
         )
@@ -134,7 +138,13 @@ def _slug(text: str | None) -> str | None:
     return slug
 
 
-def _known_slug(world: World, item: Item, chain: ChainId) -> str:
+def _slug_of_title(issue: Issue | None) -> str:
+    """The title in a few words, where a tracker tells it."""
+    words_of_title = re.sub(r"[^a-z0-9]+", "-", issue.title.lower())[:_SLUG_CHARACTERS] if issue else ""
+    return words_of_title.strip("-") or _SLUG
+
+
+def _known_slug(world: World, item: Item, chain: ChainId) -> str | None:
     """The slug of a lane or branch that is there already, so that the same start finds its own lane again."""
     pattern = world.settings.branch_pattern
     copy = world.store.cached_items([item])[item]
@@ -142,7 +152,7 @@ def _known_slug(world: World, item: Item, chain: ChainId) -> str:
     lanes_here = [worktree.branch for worktree in world.workspace.worktrees()]
     branches = world.workspace.branches()
     named = [name for name in [*recorded, *lanes_here, *branches] if name and of_branch(pattern, name) == item]
-    return slug_of(pattern, named[0]) or _SLUG if named else _SLUG
+    return slug_of(pattern, named[0]) if named else None
 
 
 def _lane_line(world: World, row: LaneRow) -> list[str]:

@@ -6,11 +6,13 @@ import click
 
 from git_claims.cli import render, words
 from git_claims.cli.options import ITEM, edges, open_world
+from git_claims.cli.signs import Signs, judged, read_signs, say_sign, sign_document, sign_lines
 from git_claims.cli.world import CHAIN_VARIABLE, World, minted
 from git_claims.errors import Exit, NoChain, Usage
-from git_claims.flows.listing import Look, look, rows, why_not, why_not_branch
+from git_claims.flows.listing import Look, Row, look, rows, why_not, why_not_branch
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.item import Item, Named, is_item, of_branch, parse
+from git_claims.protocol.staleness import Verdict
 from git_claims.protocol.text import in_words, printable
 from git_claims.protocol.transition import Reason
 
@@ -20,18 +22,26 @@ _MASS = 3
 
 @click.command(short_help="List every claim of the remote.")
 @click.option("--mine", is_flag=True, help="Only claims of this chain.")
+@click.option("--operator", metavar="LOGIN", help="Only claims of this login; @me is the one in force.")
+@click.option("--stale", is_flag=True, help="Only claims whose holder looks gone.")
+@click.option("--no-tracker", is_flag=True, help="Leave out what the tracker says.")
 @click.option("--cached", is_flag=True, help="Read the local copy, without network.")
 @edges()
-def ls(mine: bool, cached: bool, **shared: object) -> Exit:
-    """List every claim: who holds what, since when, on which branch."""
+def ls(mine: bool, operator: str | None, stale: bool, no_tracker: bool, cached: bool, **shared: object) -> Exit:
+    """List every claim: who holds what, since when, on which branch, and what the tracker says of it."""
     world = open_world(shared)
+    if stale and (no_tracker or cached):
+        raise Usage("--stale needs what the tracker says")
     chain = world.chain_or_none()
     if mine and chain is None:
         raise NoChain("no chain is in force here, so no claim can be yours", f"say it with --chain or {CHAIN_VARIABLE}")
     listing = world.store.cached() if cached else world.store.read_all()
     found = [row for row in rows(listing.claims, chain) if row.mine or not mine]
+    signs = {} if no_tracker or cached else read_signs(world, [row.item for row in found])
+    wanted_login = world.operator() if operator == "@me" else operator
+    found = [row for row in found if _is_wanted(world, row, signs, wanted_login, stale)]
     if found:
-        for line in render.listing_lines(found, world.now):
+        for line in render.listing_lines(found, world.now, {row.item: say_sign(world, row, signs) for row in found}):
             world.talk.data(line)
     else:
         world.talk.say("no claims of this chain" if mine else "no claims")
@@ -40,7 +50,9 @@ def ls(mine: bool, cached: bool, **shared: object) -> Exit:
         world.talk.say(f"from the local copy, {_copy_age(world, listing.as_of)}")
     world.talk.document(
         {
-            "claims": [render.row_document(row, world.repo, world.now) for row in found],
+            "claims": [
+                {**render.row_document(row, world.repo, world.now), **sign_document(world, row, signs)} for row in found
+            ],
             "source": "cached" if cached else "remote",
             "as_of": render.as_of(listing.as_of),
         }
@@ -50,20 +62,31 @@ def ls(mine: bool, cached: bool, **shared: object) -> Exit:
 
 @click.command(short_help="Show the whole record of one claim.")
 @click.argument("item", type=ITEM, required=False)
+@click.option("--no-tracker", is_flag=True, help="Leave out what the tracker says.")
 @click.option("--cached", is_flag=True, help="Read the local copy, without network.")
 @edges()
-def show(item: Named | None, cached: bool, **shared: object) -> Exit:
+def show(item: Named | None, no_tracker: bool, cached: bool, **shared: object) -> Exit:
     """Show who holds ITEM, the whole record, its id, and what its holder could do next."""
     world = open_world(shared)
     asked = _only(world.items_or_lane(() if item is None else (item,)))
     chain = world.chain_or_none()
     found = look(world.store, asked, cached=cached)
     reason = None if found.seen is not None else Reason.NOT_CLAIMED
-    world.talk.document({**render.look_document(found, world.repo, reason, chain), "next": _next(found, chain)})
-    if found.seen is None:
+    signs = {} if no_tracker or cached or found.seen is None else read_signs(world, [asked])
+    row = None if found.seen is None else Row(asked, found.seen, False, None)
+    world.talk.document(
+        {
+            **render.look_document(found, world.repo, reason, chain),
+            **(sign_document(world, row, signs) if row else {}),
+            "next": _next(found, chain),
+        }
+    )
+    if found.seen is None or row is None:
         world.talk.error(words.holding(asked, world.repo, None, world.now), f"'git claim {asked.spelling}' claims it")
         return Exit.NO
     for line in render.record_lines(asked, found.seen, world.repo, world.now):
+        world.talk.data(line)
+    for line in sign_lines(world, row, signs):
         world.talk.data(line)
     for command in _next(found, chain):
         world.talk.say(f"next: {command}")
@@ -131,6 +154,13 @@ def whoami(mint: bool, save: bool, **shared: object) -> Exit:
     world.talk.say(f"from: {source}")
     world.talk.document({"ok": True, "chain": chain, "source": source, "host": os.uname().nodename})
     return Exit.DONE
+
+
+def _is_wanted(world: World, row: Row, signs: Signs, operator: str | None, stale: bool) -> bool:
+    claim = row.seen.claim
+    if operator is not None and (claim is None or claim.operator != operator):
+        return False
+    return not stale or judged(world, row, signs).verdict is Verdict.STALE
 
 
 def _save(world: World, chain: ChainId) -> str:

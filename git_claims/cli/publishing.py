@@ -13,6 +13,7 @@ from git_claims.cli.world import CHAIN_VARIABLE, World
 from git_claims.errors import Exit, Refused, Usage
 from git_claims.flows.guard import Guard, Watch
 from git_claims.flows.push import Pushed, push, push_checked
+from git_claims.flows.showing import give_back, take_one
 from git_claims.git.remote import Work
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.item import NAMESPACES, Item, Named, of_branch
@@ -115,7 +116,15 @@ def exec_command(
     )
     environment = {**os.environ, CHAIN_VARIABLE: chain, "GIT_CLAIM_ITEM": asked.spelling}
     guard = Guard(list(command), world.directory, environment, watch, _say(world))
-    ended = run_guarded(world.store, asked, partial(world.asker, chain), guard)
+    board = world.board()
+    ended = run_guarded(
+        world.store,
+        asked,
+        partial(world.asker, chain),
+        guard,
+        claim=lambda: take_one(world.store, board, asked, partial(world.asker, chain)),
+        give_back=lambda succeeded: give_back(world.store, board, asked, chain, succeeded=succeeded),
+    )
     if ended.status is None:
         return world.talk.answers([ended.answer], world.repo, chain, world.now)
     if ended.left is not None:

@@ -4,7 +4,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -224,12 +224,14 @@ def table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cells).rstrip() for cells in padded]
 
 
-def listing_lines(rows: Sequence[Row], now: datetime) -> list[str]:
-    """The table of `ls`: a line a claim, siblings below their lead."""
-    return table(
-        ("ITEM", "CHAIN", "OPERATOR", "HOST", "BRANCH", "AGE", "NOTES"),
-        [_listing_line(row, now) for row in rows],
-    )
+def listing_lines(rows: Sequence[Row], now: datetime, signs: Mapping[Item, str] | None = None) -> list[str]:
+    """The table of `ls`: a line a claim, siblings below their lead, what the tracker says last."""
+    header = ["ITEM", "CHAIN", "OPERATOR", "HOST", "BRANCH", "AGE", "NOTES"]
+    lines = [_listing_line(row, now) for row in rows]
+    if signs and any(signs.values()):
+        header.append("TRACKER")
+        lines = [[*line, signs.get(row.item, "")] for line, row in zip(lines, rows, strict=True)]
+    return table(header, lines)
 
 
 def _listing_line(row: Row, now: datetime) -> list[str]:

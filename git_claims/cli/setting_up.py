@@ -10,11 +10,11 @@ import click
 
 from git_claims.cli.options import edges, open_world
 from git_claims.cli.world import World
-from git_claims.errors import ClaimError, Exit, GitFailed, Usage
+from git_claims.errors import ClaimError, Exit, GitFailed, NoTrackerHere, Usage
 from git_claims.git.config import FILE, parse_file
 from git_claims.git.process import child_environment
 from git_claims.protocol.item import NAMESPACES
-from git_claims.protocol.text import stamp
+from git_claims.protocol.text import printable, stamp
 
 if TYPE_CHECKING:
     from git_claims.flows.doctor import Finding
@@ -28,8 +28,9 @@ _MARKS = {"ok": "ok     ", "warning": "warning", "failure": "FAILURE"}
 
 @click.command(short_help="Write .claims.toml and ignore .worktrees/.")
 @click.option("--namespace", type=click.Choice(NAMESPACES), default=NAMESPACES[0], help="Where claims live.")
+@click.option("--labels", is_flag=True, help="Create the labels that are missing on the tracker, and nothing else.")
 @edges(chain=False)
-def init(namespace: str, **shared: object) -> Exit:
+def init(namespace: str, labels: bool, **shared: object) -> Exit:
     """Write .claims.toml for a repository that shares a queue, and ignore .worktrees/.
 
     Commit both. Your fetch refspecs are not touched.
@@ -37,6 +38,8 @@ def init(namespace: str, **shared: object) -> Exit:
     import tomli_w
 
     world = open_world(shared)
+    if labels:
+        return _make_labels(world)
     top = world.repository.top
     if top is None:
         raise Usage("init needs a work tree to write to, and this repository has none here", "run it in a clone")
@@ -158,6 +161,26 @@ def _findings(world: World) -> "Iterator[Finding]":
         yield doctor.failure("remote", error.message, error.hint or "add a remote with one URL")
         return
     yield from doctor.examine_remote(world.store, probe, world.settings, world.now)
+    yield from doctor.examine_tracker(world.tracker, world.settings)
+
+
+def _make_labels(world: World) -> Exit:
+    from git_claims.protocol.signals import definitions
+    from git_claims.tracker.model import LabelDefinition
+
+    board = world.board()
+    if not board.tracker.shows:
+        raise NoTrackerHere(
+            "there is no tracker here to make labels on", "tracker = github in .claims.toml, and 'gh auth login'"
+        )
+    wanted = [LabelDefinition(*row) for row in definitions(board.house.labels)]
+    made = board.tracker.ensure_labels(wanted)
+    for name in made:
+        world.talk.result(f"made label {printable(name)}")
+    if not made:
+        world.talk.result("every label is there already")
+    world.talk.document({"ok": True, "made": made, "labels": [label.name for label in wanted]})
+    return Exit.DONE
 
 
 def _written(path: Path, text: str, namespace: str) -> str:

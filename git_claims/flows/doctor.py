@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from git_claims.errors import CannotTell
 from git_claims.protocol.item import NAMESPACES
+from git_claims.protocol.signals import definitions
 from git_claims.protocol.text import moment, printable
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from git_claims.git.store import Store
     from git_claims.protocol.claim import Seen
     from git_claims.protocol.item import Item
+    from git_claims.tracker.model import Standing, Tracker
 
 _CLOCK_TOLERANCE = timedelta(minutes=5)
 # git holds its lock files for moments; one this old belongs to a process that is gone.
+_FEW_REQUESTS = 200
 _OLD_LOCK = timedelta(minutes=10)
 
 
@@ -95,6 +98,41 @@ def examine_remote(store: Store, probe: Probe, settings: Settings, now: datetime
         return
     yield _clock(listing.claims, now)
     yield _strangers(listing.strangers)
+
+
+def examine_tracker(tracker: Tracker, settings: Settings) -> Iterator[Finding]:
+    """Yields what the tracker lets the login in force do; one line where there is no tracker."""
+    if not tracker.shows:
+        yield ok("tracker", f"none (tracker = {settings.tracker}); claims stand on git alone")
+        return
+    found = tracker.standing()
+    for line in found.missing:
+        yield warning("tracker", line, "claims still stand on git alone; signals are skipped")
+    if found.login is None:
+        return
+    yield ok("tracker", f"{found.program} as '{found.login}' on {found.repository}")
+    if found.may_write is False:
+        yield failure(
+            "rights", f"'{found.login}' may not label or assign there", "ask for write access, or use another login"
+        )
+    if found.issues_enabled is False:
+        yield failure("issues", "the repository has issues switched off", "switch them on, or set tracker = none")
+    yield _labels(found, settings)
+    if found.remaining is not None:
+        level = ok if found.remaining > _FEW_REQUESTS else _few
+        yield level("rate limit", f"{found.remaining} points left this hour")
+
+
+def _few(name: str, detail: str) -> Finding:
+    return warning(name, detail, "wait for the next hour, or use fewer agents on one login")
+
+
+def _labels(found: Standing, settings: Settings) -> Finding:
+    wanted = {name for name, _, _ in definitions(settings.house.labels)}
+    missing = sorted(wanted - found.labels) if found.labels is not None else []
+    if missing:
+        return warning("labels", f"missing: {', '.join(missing)}", "'git claim init --labels' makes them")
+    return ok("labels", "every label is there" if found.labels is not None else "could not be read")
 
 
 def _git_version(found: tuple[int, ...], minimum: tuple[int, ...]) -> Finding:

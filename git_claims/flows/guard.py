@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 from git_claims.errors import CannotTell, ClaimError, Exit, Usage
 from git_claims.flows.change import Answer
-from git_claims.flows.release import release
-from git_claims.flows.take import Wanted, take
 from git_claims.flows.transfer import renew
 from git_claims.protocol.transition import Outcome
 
@@ -66,9 +64,20 @@ class Ended:
     left: Answer | None = None
 
 
-def run_guarded(store: Store, item: Item, asker: Callable[[], Asker], guard: Guard) -> Ended:
-    """Takes or re-enters the claim, runs the command under it, and releases what this run took."""
-    [answer] = take(store, Wanted((item,)), asker())
+def run_guarded(
+    store: Store,
+    item: Item,
+    asker: Callable[[], Asker],
+    guard: Guard,
+    *,
+    claim: Callable[[], Answer],
+    give_back: Callable[[bool], list[Answer]],
+) -> Ended:
+    """Takes or re-enters the claim, runs the command under it, and gives back what this run took.
+
+    `give_back` is told whether the command succeeded.
+    """
+    answer = claim()
     if not answer.succeeded:
         return Ended(answer, None)
     taken_here = answer.outcome is Outcome.CLAIMED
@@ -77,7 +86,7 @@ def run_guarded(store: Store, item: Item, asker: Callable[[], Asker], guard: Gua
         status = _run(store, item, asker, guard)
     finally:
         # Also when we are interrupted or the command could not be started: nothing of ours stays behind.
-        left = _release(store, item, asker, guard, status) if taken_here else None
+        left = _release(item, guard, status, give_back) if taken_here else None
     return Ended(answer, status, left)
 
 
@@ -215,10 +224,10 @@ def _is_stopped(child: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _release(store: Store, item: Item, asker: Callable[[], Asker], guard: Guard, status: int | None) -> Answer | None:
+def _release(item: Item, guard: Guard, status: int | None, give_back: Callable[[bool], list[Answer]]) -> Answer | None:
     try:
         # A lead takes the bundle along that joined it meanwhile; the answer for the item itself comes first.
-        answer = release(store, [item], asker().chain)[0]
+        answer = give_back(status == 0)[0]
     except ClaimError as error:
         guard.tell(f"the claim could not be released: {error.message}", True)
         return None

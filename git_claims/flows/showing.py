@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from git_claims.errors import CannotTell, TrackerError, Usage
 from git_claims.flows.change import Answer
-from git_claims.flows.release import reclaim, release
-from git_claims.flows.take import take_over
+from git_claims.flows.release import reclaim, release, with_bundles
+from git_claims.flows.take import Wanted, take, take_over
 from git_claims.protocol import signals, staleness
 from git_claims.protocol.item import Kind
 from git_claims.protocol.signals import Barred, House, Release
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from git_claims.flows.take import Wanted
     from git_claims.git.store import Store
     from git_claims.protocol.claim import ChainId, Claim, Seen
     from git_claims.protocol.issue import Edit, Issue
@@ -134,6 +133,29 @@ def _worded(edit_of: Callable[[Issue, Item, Claim], Edit], issue: Issue, item: I
         raise Usage(f"this could not be shown on the tracker: {error}") from error
 
 
+def take_one(
+    store: Store, board: Board, item: Item, asker_of: Callable[[], Asker], looked: Looked | None = None
+) -> Answer:
+    """Claims one item and shows it: one read, one push, one write. `looked`: what a read showed just now."""
+    looked, wanted = looked or look(board, [item]), Wanted((item,))
+    # Only now: the read has told who is logged in, which the record names.
+    asker = asker_of()
+    return take_shown(store, board, looked, wanted, asker, lambda free: take(store, free, asker))[0]
+
+
+def give_back(store: Store, board: Board, item: Item, chain: ChainId, *, succeeded: bool) -> list[Answer]:
+    """Gives up a claim as its work ended: merged, waiting for CI, done, or abandoned."""
+    claims = store.read_all().claims
+    family = with_bundles([item], claims, chain)
+
+    def edit_of(issue: Issue, each: Item, claim: Claim) -> Edit:
+        outcome, pull = signals.outcome_of(issue, succeeded=succeeded)
+        number, base = (pull.number, pull.base) if pull else (None, None)
+        return signals.on_release(issue, each, claim, board.house, outcome, pull=number, base=base)
+
+    return release_shown(store, board, look(board, family), family, chain, claims, edit_of)
+
+
 def tell_step(board: Board, answers: Sequence[Answer], told: Mapping[Outcome, str]) -> list[Answer]:
     """Leaves the comment of a chained run on each item whose answer has one; label and assignee stay as they are."""
     changed = [answer for answer in answers if answer.outcome in told and answer.claim and answer.claim.claim]
@@ -175,6 +197,14 @@ def apply(board: Board, edits: Iterable[Edit]) -> dict[Item, Edited]:
     """Writes the edits that change anything."""
     wanted = signals.merged(edits)
     return board.tracker.apply(wanted) if wanted else {}
+
+
+def read_pages(board: Board, claims: Iterable[Item]) -> dict[Item, Issue | None]:
+    """Reads every open issue, one request for each hundred, and one more where a claim is on none of them."""
+    wanted = list(claims)
+    issues: dict[Item, Issue | None] = {issue.item: issue for issue in board.tracker.read_open()}
+    beyond = [item for item in wanted if item not in issues]
+    return issues | (board.tracker.read(beyond) if beyond else {})
 
 
 def take_over_stale(

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 
 from git_claims.errors import ClaimError
 from git_claims.flows.change import Answer
-from git_claims.flows.release import release
-from git_claims.flows.take import Wanted, take
-from git_claims.protocol.transition import Asker, Outcome
+from git_claims.protocol.transition import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from git_claims.git.lane_file import Lane
-    from git_claims.git.store import Store
     from git_claims.git.worktree import Place, Workspace
-    from git_claims.protocol.item import Item
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,35 +26,36 @@ class Started:
 
 
 def start(
-    store: Store,
     workspace: Workspace,
-    item: Item,
     place: Place,
-    asker: Asker,
     lane: Lane,
     *,
+    claim: Callable[[], Answer],
+    give_back: Callable[[], list[Answer]],
     cut_from: str | None,
     integration: str | None,
 ) -> Started:
-    """Claims the item and makes, or finds again, its worktree. Nothing is created before the claim is won."""
+    """Claims an item and makes, or finds again, its worktree. Nothing is created before the claim is won."""
     readiness = workspace.prepare(place)
-    [answer] = take(store, Wanted((item,)), asker)
+    answer = claim()
     if not answer.succeeded:
         return Started(answer, None)
     try:
         workspace.open(place, readiness, cut_from, integration)
         workspace.enter(place, lane)
     except ClaimError as error:
-        raise _with_what_remains(error, store, answer, asker) from error
+        raise _with_what_remains(error, answer, lane, give_back) from error
     return Started(answer, place.path)
 
 
-def _with_what_remains(error: ClaimError, store: Store, answer: Answer, asker: Asker) -> ClaimError:
+def _with_what_remains(
+    error: ClaimError, answer: Answer, lane: Lane, give_back: Callable[[], list[Answer]]
+) -> ClaimError:
     """Gives back a claim that this start made, and adds to the error what still stands."""
-    remains = f"the claim of {answer.item.noun} '{answer.item.spelling}' by '{asker.chain}' remains"
+    remains = f"the claim of {answer.item.noun} '{answer.item.spelling}' by '{lane.chain}' remains"
     if answer.outcome is Outcome.CLAIMED:
         try:
-            undone = all(each.succeeded for each in release(store, [answer.item], asker.chain))
+            undone = all(each.succeeded for each in give_back())
         except ClaimError:
             undone = False
         remains = "the claim was released again" if undone else remains

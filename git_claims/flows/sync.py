@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from git_claims.flows.listing import lead_of
 from git_claims.flows.release import release
-from git_claims.flows.showing import apply, failures
+from git_claims.flows.showing import apply, failures, read_pages
 from git_claims.protocol import signals, staleness
 from git_claims.protocol.issue import PullState
 from git_claims.protocol.item import Item, Kind
@@ -74,9 +74,8 @@ class View:
 def view(store: Store, board: Board, only: Sequence[Item] = ()) -> View:
     """Reads both sides; one request for each hundred open issues, one more where a claim is on none of them."""
     claims = store.read_all().claims
-    issues: dict[Item, Issue | None] = {issue.item: issue for issue in board.tracker.read_open()}
-    beyond = [item for item in claims if item not in issues]
-    issues |= board.tracker.read(beyond) if beyond else {}
+    # The open issues are read also where nothing is claimed: signals without a claim are among them.
+    issues = read_pages(board, claims)
     if only:
         claims = {item: seen for item, seen in claims.items() if item in only}
         issues = {item: issue for item, issue in issues.items() if item in only}

@@ -9,7 +9,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from git_claims.protocol.claim import Claim
-from git_claims.protocol.issue import Edit, Issue
+from git_claims.protocol.issue import Edit, Issue, PullRequest, PullState
 from git_claims.protocol.item import Item
 from git_claims.protocol.marker import Marker, live_markers, write_marker
 from git_claims.protocol.text import moment
@@ -35,6 +35,20 @@ class Labels:
     def none() -> "Labels":
         """No label rule at all."""
         return Labels("", "", "", "", "", "", "")
+
+
+def definitions(labels: Labels) -> list[tuple[str, str, str]]:
+    """Returns (name, colour, description) of each label whose rule is on: the one table of them."""
+    table = (
+        (labels.claim, "fbca04", "claimed; 'git claim show' says by whom"),
+        (labels.ready, "0e8a16", "described well enough to be worked on"),
+        (labels.afk, "1d76db", "can be done without a human"),
+        (labels.hitl, "d93f0b", "waits for a human"),
+        (labels.hold, "b60205", "nobody works on it for now"),
+        (labels.blocked, "e99695", "cannot go on; the newest comment says why"),
+        (labels.ci_monitoring, "c5def5", "the work is done, CI still runs"),
+    )
+    return [row for row in table if row[0]]
 
 
 class PathStyle(StrEnum):
@@ -217,6 +231,17 @@ def _ended(issue: Issue, claim: Claim, house: House, said: str, nonce: str) -> s
     if any(nonce in comment.body for comment in issue.comments):
         return None
     return _guarded(house, f"{said}\n\n{_released_marker(claim, house, nonce)}")
+
+
+def outcome_of(issue: Issue, *, succeeded: bool) -> tuple[Release, PullRequest | None]:
+    """Returns how work that ended by itself ended, from its pull requests; an open one keeps it out of the queue."""
+    merged = [pull for pull in issue.pulls if pull.state is PullState.MERGED]
+    opened = [pull for pull in issue.pulls if pull.state is PullState.OPEN]
+    if not succeeded:
+        return Release.ABANDONED, None
+    if opened:
+        return Release.CI_MONITORING, opened[0]
+    return (Release.MERGED, merged[-1]) if merged else (Release.PLAIN, None)
 
 
 def lock_comment(claim: Claim, house: House) -> str:
