@@ -154,7 +154,7 @@ def renew(items: tuple[Named, ...], branch: str | None, phase: str | None, **sha
 def hand_off(item: Named | None, to: ChainId, phase: str | None, **shared: object) -> Exit:
     """Make another chain the holder of ITEM at once; the item is never free in between."""
     world = open_world(shared)
-    asked = _one(world, item)
+    asked = world.item_or_lane(item, given_up=True)
     chain = world.chain_of_holder([asked])
     answers = hand_off_flow(world.store, asked, world.asker(chain, phase=phase), to)
     _leave_lane(world, chain, [answer.item for answer in answers if answer.succeeded and to != chain])
@@ -258,13 +258,6 @@ def _confirm_reclaim(world: World, item: Item, seen: Seen, siblings: Sequence[It
 def _show(world: World, item: Item, seen: Seen) -> None:
     for line in render.record_lines(item, seen, world.repo, world.now):
         click.echo(line, err=True)
-
-
-def _one(world: World, named: Named | None) -> Item:
-    items = world.items_or_lane(() if named is None else (named,), given_up=True)
-    if len(items) > 1:
-        raise Usage(f"this lane has several items: {', '.join(item.spelling for item in items)}", "name one")
-    return items[0]
 
 
 def _enter_lane(world: World, chain: ChainId, items: Sequence[Item]) -> None:

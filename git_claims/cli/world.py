@@ -197,6 +197,15 @@ class World:
             )
         return list(lane_items)
 
+    def item_or_lane(self, named: Named | None, *, given_up: bool = False) -> Item:
+        """Returns the item asked for, or inside a lane with one item that one."""
+        items = self.items_or_lane(() if named is None else (named,), given_up=given_up)
+        if len(items) > 1:
+            listed = ", ".join(item.spelling for item in items)
+            command = click.get_current_context().command_path
+            raise Usage(f"this lane has several items: {listed}", f"name one, as in '{command} {items[0].spelling}'")
+        return items[0]
+
     def at_terminal(self) -> bool:
         return sys.stdin.isatty() and sys.stderr.isatty()
 
