@@ -120,12 +120,12 @@ class Store:
         built = {swap.item: None if swap.new is None else self.build(swap.new) for swap in swaps}
         updates = {swap.item: self._update(swap, built[swap.item]) for swap in swaps}
         settled: dict[Item, Settled] = {}
-        takes_options = self.copy.takes_options(self._source)
+        takes_options, was_held_back = self.copy.takes_options(self._source), False
         for attempt in range(_PUSHES):
             pending = {item: update for item, update in updates.items() if item not in settled}
             # A server with rules of its own may want to be shown the claim that changes, and not every server
             # takes push options: tried once a push was held back, and remembered.
-            options = _shown(pending.values()) if takes_options or (takes_options is None and attempt > 0) else []
+            options = _shown(pending.values()) if takes_options or (takes_options is None and was_held_back) else []
             report = self.remote.push(list(pending.values()), atomic=atomic, options=options)
             if options and (report.lacks_options or report.lines):
                 takes_options = not report.lacks_options
@@ -133,6 +133,7 @@ class Store:
             if report.clean(pending.values()):
                 settled |= {item: Applied(built[item]) for item in pending}
                 break
+            was_held_back = bool(report.lines)
             # A server that lets one deadline pass will hardly keep the next four.
             last = attempt == _PUSHES - 1 or (report.finished.status is None and attempt > 0)
             settled |= self._settle(pending, built, report, atomic, last)
