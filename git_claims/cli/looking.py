@@ -60,14 +60,15 @@ def show(item: Named | None, cached: bool, **shared: object) -> Exit:
     asked = world.item_or_lane(item)
     chain = world.chain_or_none()
     found = look(world.store, asked, cached=cached)
-    reason = None if found.seen is not None else Reason.NOT_CLAIMED
-    world.talk.document({**render.look_document(found, world.repo, reason, chain), "next": _next(found, chain)})
+    following = _next(world, found, chain)
+    document = render.look_document(found, world.repo, why_not(found, chain), chain)
+    world.talk.document({**document, "ok": found.seen is not None, "next": following})
     if found.seen is None:
         world.talk.error(words.holding(asked, world.repo, None, world.now) + _copy(world, found), words.claims(asked))
         return Exit.NO
     for line in render.record_lines(asked, found.seen, world.repo, world.now):
         world.talk.data(line)
-    for command in _next(found, chain):
+    for command in following:
         world.talk.say(f"next: {command}")
     if cached:
         world.talk.say(f"from the local copy, {_copy_age(world, found.as_of)}")
@@ -94,7 +95,7 @@ def check(item_or_branch: str | None, branch: str | None, any_chain: bool, cache
     reason = why_not(found, chain)
     if any_chain and branch is not None:
         return _check_any_chain(world, found, branch.removeprefix("refs/heads/"))
-    world.talk.document({**render.look_document(found, world.repo, reason, chain), "next": _next(found, chain)})
+    world.talk.document({**render.look_document(found, world.repo, reason, chain), "next": _next(world, found, chain)})
     if reason is None and found.seen is not None:
         claim = found.seen.claim
         age = words.since(claim.claimed_at if claim else None, world.now)
@@ -182,9 +183,9 @@ def _item_of_branch(world: World, text: str) -> Item:
     return item
 
 
-def _next(found: Look, chain: ChainId | None) -> list[str]:
-    """What the holder could do next, or anybody where there is none."""
-    number = found.item.spelling
+def _next(world: World, found: Look, chain: ChainId | None) -> list[str]:
+    """What the holder could do next, or anybody where there is none; with the chain where only an option named it."""
+    number = found.item.spelling + world.chain_option
     if found.seen is None:
         return [f"git claim {number}"]
     if found.seen.is_held_by(chain):

@@ -5,6 +5,7 @@ Only this package reads the clock, randomness, the environment and the working d
 
 import os
 import random
+import shlex
 import sys
 import time
 from dataclasses import dataclass
@@ -128,6 +129,11 @@ class World:
         if self.settings.chain is not None:
             return Identity(ChainId(self.settings.chain), f"git config claim.chain ({self.settings.chain_scope})")
         return None
+
+    @property
+    def chain_option(self) -> str:
+        """What a command that follows must repeat of this one's chain."""
+        return "" if self._chain is None else f" --chain {shlex.quote(self._chain)}"
 
     def chain_or_none(self) -> ChainId | None:
         found = self.identity()

@@ -14,7 +14,7 @@ from tests.places import CLAIMS, Server
 AGO = (datetime.now(UTC) - timedelta(days=3, hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 # What nobody should find ready to copy in a message of ours: it takes from others, or removes what it names.
-DESTRUCTIVE = re.compile(r"--force|reclaim|delete|update-ref|mirror|\bpush|\brm\b|reset|clean|branch -[dD]|:refs/")
+DESTRUCTIVE = re.compile(r"--force|reclaim(?! -h)|delete|update-ref|mirror|\bpush|\brm\b|reset|clean|branch -D|:refs/")
 RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]")
 
 

@@ -8,7 +8,6 @@ from tests.commands.telling import block, holders, plant, shown
 from tests.forked import ForkedAgent
 from tests.places import Server
 
-
 # ls
 
 

@@ -221,7 +221,8 @@ def test_adoption_of_a_claim_that_moved_meanwhile_is_refused(agent: ForkedAgent,
         exit 1
         --- stdout
         --- stderr
-        error: issue 'server#42' is claimed by 'chain-newcomer' on elsewhere since <time> (<age>), not by the chain named
+        error: issue 'server#42' is claimed by 'chain-newcomer' on elsewhere since <time> (<age>), \
+not by the chain named
         hint: only a successor of its holder may adopt it; 'git claim show 42' shows the record
         """)
 
