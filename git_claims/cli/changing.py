@@ -77,6 +77,8 @@ def take(
     """
     world = open_world(shared)
     _check_combination(items, bundle, wait, force, reason)
+    if force and all_or_nothing:
+        raise Usage("--force goes without --all-or-nothing: each claim is taken over on its own")
     wanted = Wanted(
         tuple(dict.fromkeys(world.item(each) for each in items)),
         tuple(dict.fromkeys(world.item(each) for each in bundle)),
