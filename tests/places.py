@@ -204,13 +204,14 @@ fi
 """,
         )
 
-    def reply_lost(self, times: int = 1) -> None:
-        """The refs are updated, then the server is killed before it says so."""
+    def reply_lost(self, times: int = 1, *, closing: Path | None = None) -> None:
+        """The refs are updated, then the server is killed before it says so; it may close a door behind itself."""
         # Not in post-receive: git has sent its report by then (see `reply_torn`).
         tokens = self._tokens("reply-lost", times)
         self._hook("pre-receive", f"take_token '{tokens}' || :\n")
         doomed = f"rm '{tokens}.spent/'$PPID 2>/dev/null"
-        self._hook("reference-transaction", f'if [ "$1" = committed ] && {doomed}; then kill -9 $PPID; fi\n')
+        door = "" if closing is None else f"rm -f '{closing}'; "
+        self._hook("reference-transaction", f'if [ "$1" = committed ] && {doomed}; then {door}kill -9 $PPID; fi\n')
 
     def reply_torn(self, times: int = 1) -> None:
         """The server is killed behind its report: the client prints the ref as done and yet exits 1."""

@@ -77,6 +77,8 @@ def take(
     """
     world = open_world(shared)
     _check_combination(items, bundle, wait, force, reason)
+    if force and all_or_nothing:
+        raise Usage("--force goes without --all-or-nothing: each claim is taken over on its own")
     wanted = Wanted(
         tuple(dict.fromkeys(world.item(each) for each in items)),
         tuple(dict.fromkeys(world.item(each) for each in bundle)),
@@ -146,7 +148,7 @@ def renew(items: tuple[Named, ...], branch: str | None, phase: str | None, **sha
 def hand_off(item: Named | None, to: ChainId, phase: str | None, **shared: object) -> Exit:
     """Make another chain the holder of ITEM at once; the item is never free in between."""
     world = open_world(shared)
-    asked = _one(world, item)
+    asked = world.item_or_lane(item, given_up=True)
     chain = world.chain_of_holder([asked])
     answers = hand_off_flow(world.store, asked, world.asker(chain, phase=phase), to)
     step = f"Completed; next step: {phase}. " if phase else ""
@@ -243,10 +245,3 @@ def _confirm_reclaim(world: World, item: Item, seen: Seen, siblings: Sequence[It
 def _show(world: World, item: Item, seen: Seen) -> None:
     for line in render.record_lines(item, seen, world.repo, world.now):
         click.echo(line, err=True)
-
-
-def _one(world: World, named: Named | None) -> Item:
-    items = world.items_or_lane(() if named is None else (named,), given_up=True)
-    if len(items) > 1:
-        raise Usage(f"this lane has several items: {', '.join(item.spelling for item in items)}", "name one")
-    return items[0]

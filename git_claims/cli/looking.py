@@ -8,12 +8,12 @@ from git_claims.cli import render, words
 from git_claims.cli.options import ITEM, edges, open_world
 from git_claims.cli.signs import Signs, judged, read_signs, say_sign, sign_document, sign_lines
 from git_claims.cli.world import CHAIN_VARIABLE, World, minted
-from git_claims.errors import Exit, NoChain, Usage
+from git_claims.errors import CannotTell, Exit, NoChain, Usage
 from git_claims.flows.listing import Look, Row, look, rows, why_not, why_not_branch
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.item import Item, Named, is_item, of_branch, parse
 from git_claims.protocol.staleness import Verdict
-from git_claims.protocol.text import in_words, printable
+from git_claims.protocol.text import printable
 from git_claims.protocol.transition import Reason
 
 # Fewer claims than this may well have been released by hand between two listings.
@@ -36,6 +36,8 @@ def ls(mine: bool, operator: str | None, stale: bool, no_tracker: bool, cached: 
     if mine and chain is None:
         raise NoChain("no chain is in force here, so no claim can be yours", f"say it with --chain or {CHAIN_VARIABLE}")
     listing = world.store.cached() if cached else world.store.read_all()
+    if cached and listing.as_of is None and not listing.claims:
+        raise CannotTell("the local copy knows nothing of this remote", "'git claim ls' reads the remote and fills it")
     found = [row for row in rows(listing.claims, chain) if row.mine or not mine]
     signs = {} if no_tracker or cached else read_signs(world, [row.item for row in found])
     wanted_login = world.operator() if operator == "@me" else operator
@@ -68,27 +70,23 @@ def ls(mine: bool, operator: str | None, stale: bool, no_tracker: bool, cached: 
 def show(item: Named | None, no_tracker: bool, cached: bool, **shared: object) -> Exit:
     """Show who holds ITEM, the whole record, its id, and what its holder could do next."""
     world = open_world(shared)
-    asked = _only(world.items_or_lane(() if item is None else (item,)))
+    asked = world.item_or_lane(item)
     chain = world.chain_or_none()
     found = look(world.store, asked, cached=cached)
-    reason = None if found.seen is not None else Reason.NOT_CLAIMED
+    following = _next(world, found, chain)
     signs = {} if no_tracker or cached or found.seen is None else read_signs(world, [asked])
     row = None if found.seen is None else Row(asked, found.seen, False, None)
-    world.talk.document(
-        {
-            **render.look_document(found, world.repo, reason, chain),
-            **(sign_document(world, row, signs) if row else {}),
-            "next": _next(found, chain),
-        }
-    )
+    document = render.look_document(found, world.repo, why_not(found, chain), chain)
+    said = sign_document(world, row, signs) if row else {}
+    world.talk.document({**document, **said, "ok": found.seen is not None, "next": following})
     if found.seen is None or row is None:
-        world.talk.error(words.holding(asked, world.repo, None, world.now), f"'git claim {asked.spelling}' claims it")
+        world.talk.error(words.holding(asked, world.repo, None, world.now) + _copy(world, found), words.claims(asked))
         return Exit.NO
     for line in render.record_lines(asked, found.seen, world.repo, world.now):
         world.talk.data(line)
     for line in sign_lines(world, row, signs):
         world.talk.data(line)
-    for command in _next(found, chain):
+    for command in following:
         world.talk.say(f"next: {command}")
     if cached:
         world.talk.say(f"from the local copy, {_copy_age(world, found.as_of)}")
@@ -115,17 +113,16 @@ def check(item_or_branch: str | None, branch: str | None, any_chain: bool, cache
     reason = why_not(found, chain)
     if any_chain and branch is not None:
         return _check_any_chain(world, found, branch.removeprefix("refs/heads/"))
-    world.talk.document({**render.look_document(found, world.repo, reason, chain), "next": _next(found, chain)})
+    world.talk.document({**render.look_document(found, world.repo, reason, chain), "next": _next(world, found, chain)})
     if reason is None and found.seen is not None:
         claim = found.seen.claim
         age = words.since(claim.claimed_at if claim else None, world.now)
         world.talk.result(f"{words.qualified(asked, world.repo)} is yours{age}")
         return Exit.DONE
-    hint = f"'git claim {asked.spelling}' claims it" if found.seen is None else "'git claim ls' shows all claims"
+    hint = words.claims(asked) if found.seen is None else "'git claim ls' shows all claims"
     if chain is None and found.seen is not None:
         hint = f"no chain is in force here; if it is yours, say so with --chain or {CHAIN_VARIABLE}"
-    copy = f" (local copy, {_copy_age(world, found.as_of)})" if cached else ""
-    world.talk.error(words.holding(asked, world.repo, found.seen, world.now) + copy, hint)
+    world.talk.error(words.holding(asked, world.repo, found.seen, world.now) + _copy(world, found), hint)
     return Exit.NO
 
 
@@ -147,7 +144,8 @@ def whoami(mint: bool, save: bool, **shared: object) -> Exit:
         if identity is None:
             raise NoChain(
                 "no chain is in force here",
-                f"'git claim ITEM' makes one; or set {CHAIN_VARIABLE}; 'git claim whoami --mint --save' keeps one",
+                "'git claim 42' makes one and says how to keep it;"
+                " alone in this clone, 'git claim whoami --mint --save' makes and keeps one",
             )
         chain, source = identity.chain, identity.source
     world.talk.data(printable(chain))
@@ -164,12 +162,12 @@ def _is_wanted(world: World, row: Row, signs: Signs, operator: str | None, stale
 
 
 def _save(world: World, chain: ChainId) -> str:
-    kept = world.git_config.value("claim.chain")
-    if kept is not None and world.git_config.scope("claim.chain") == "local":
+    kept = [value for scope, key, value in world.git_config.entries if (scope, key) == ("local", "claim.chain")]
+    if kept:
         # Replacing it would orphan whatever the old chain still holds.
         raise NoChain(
-            f"this clone already keeps the chain '{printable(kept)}'",
-            "release what it holds, then 'git config --unset claim.chain'",
+            f"this clone already keeps the chain '{kept[-1]}'",
+            f"'git claim ls --mine' shows what it holds; another chain for now goes into {CHAIN_VARIABLE}",
         )
     world.repository.git.ask("config", "--local", "claim.chain", chain)
     if world.repository.linked:
@@ -196,7 +194,7 @@ def _check_any_chain(world: World, found: Look, branch: str) -> Exit:
 
 def _item_or_branch(world: World, text: str | None) -> Item:
     if text is None:
-        return _only(world.items_or_lane(()))
+        return world.item_or_lane(None)
     return world.item(parse(text)) if is_item(text) else _item_of_branch(world, text)
 
 
@@ -210,15 +208,9 @@ def _item_of_branch(world: World, text: str) -> Item:
     return item
 
 
-def _only(items: list[Item]) -> Item:
-    if len(items) != 1:
-        raise Usage(f"this lane has several items: {', '.join(item.spelling for item in items)}", "name one")
-    return items[0]
-
-
-def _next(found: Look, chain: ChainId | None) -> list[str]:
-    """What the holder could do next, or anybody where there is none."""
-    number = found.item.spelling
+def _next(world: World, found: Look, chain: ChainId | None) -> list[str]:
+    """What the holder could do next, or anybody where there is none; with the chain where only an option named it."""
+    number = found.item.spelling + world.chain_option
     if found.seen is None:
         return [f"git claim {number}"]
     if found.seen.is_held_by(chain):
@@ -233,12 +225,17 @@ def _next(found: Look, chain: ChainId | None) -> list[str]:
 def _remark(world: World, strangers: tuple[str, ...], earlier: int, now: int) -> None:
     if strangers:
         shown = ", ".join(printable(ref) for ref in strangers[:3])
-        world.talk.warn(f"{len(strangers)} refs among the claims name no item: {shown}")
+        world.talk.warn(f"refs that name no item stand among the claims ({len(strangers)}): {shown}")
     if now == 0 and earlier >= _MASS:
         world.talk.warn(
             f"all {earlier} claims of the last listing are gone from the server; if nobody released them,"
             " a mirror push may have removed them"
         )
+
+
+def _copy(world: World, found: Look) -> str:
+    """What to add to a no that only the local copy gave."""
+    return f" (local copy, {_copy_age(world, found.as_of)})" if found.cached else ""
 
 
 def _copy_age(world: World, as_of: float | None) -> str:
@@ -247,4 +244,4 @@ def _copy_age(world: World, as_of: float | None) -> str:
     from datetime import UTC, datetime
 
     passed = world.now - datetime.fromtimestamp(as_of, UTC)
-    return f"last listed {in_words(passed)} ago"
+    return f"last listed {words.ago(passed)}"

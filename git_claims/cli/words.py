@@ -26,6 +26,17 @@ def quoted(item: Item, repo: str) -> str:
     return f"{item.noun} '{qualified(item, repo)}'"
 
 
+def claims(item: Item) -> str:
+    """The hint for an item that nobody holds."""
+    return f"'git claim {item.spelling}' claims it"
+
+
+def ago(passed: timedelta) -> str:
+    """`2 h ago`, or what fits where nothing has passed."""
+    said = in_words(passed)
+    return {"now": "just now", "from the future": said}.get(said, f"{said} ago")
+
+
 def since(claimed_at: str | None, now: datetime) -> str:
     """`since 09:12 (2 h)`, dated where it was not today, in the zone of `now`; empty where it means nothing."""
     claimed = moment(claimed_at)
@@ -105,7 +116,7 @@ def refusal(answer: Answer, repo: str, now: datetime) -> tuple[str, str]:
         case Reason.CHANGED_MEANWHILE:
             return f"changed meanwhile: {held}", f"'git claim show {number}' shows the claim as it is now"
         case Reason.NOT_CLAIMED:
-            return held, f"'git claim {number}' claims it"
+            return held, claims(answer.item)
         case Reason.NO_ATOMIC:
             return (
                 f"the remote cannot change several refs as one, so {what} was left as it was",

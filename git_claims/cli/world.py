@@ -5,6 +5,7 @@ Only this package reads the clock, randomness, the environment and the working d
 
 import os
 import random
+import shlex
 import sys
 import time
 from dataclasses import dataclass
@@ -143,6 +144,11 @@ class World:
             return Identity(ChainId(self.settings.chain), f"git config claim.chain ({self.settings.chain_scope})")
         return None
 
+    @property
+    def chain_option(self) -> str:
+        """What a command that follows must repeat of this one's chain."""
+        return "" if self._chain is None else f" --chain {shlex.quote(self._chain)}"
+
     def chain_or_none(self) -> ChainId | None:
         found = self.identity()
         return found.chain if found else None
@@ -219,6 +225,15 @@ class World:
                 f"name it, as in '{command} 42'",
             )
         return list(lane_items)
+
+    def item_or_lane(self, named: Named | None, *, given_up: bool = False) -> Item:
+        """Returns the item asked for, or inside a lane with one item that one."""
+        items = self.items_or_lane(() if named is None else (named,), given_up=given_up)
+        if len(items) > 1:
+            listed = ", ".join(item.spelling for item in items)
+            command = click.get_current_context().command_path
+            raise Usage(f"this lane has several items: {listed}", f"name one, as in '{command} {items[0].spelling}'")
+        return items[0]
 
     def at_terminal(self) -> bool:
         return sys.stdin.isatty() and sys.stderr.isatty()

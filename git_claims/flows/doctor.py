@@ -250,10 +250,10 @@ def _clock(claims: Mapping[Item, Seen], now: datetime) -> Finding:
     times = [moment(seen.claim.claimed_at) for seen in claims.values() if seen.claim]
     ahead = [time - now for time in times if time is not None and time - now > _CLOCK_TOLERANCE]
     if not ahead:
-        return ok("clock", f"{now:%Y-%m-%d %H:%M} UTC; no claim is from the future")
+        return ok("clock", f"{now.astimezone(UTC):%Y-%m-%d %H:%M} UTC; no claim is from the future")
     return warning(
         "clock",
-        f"{len(ahead)} claims are from the future, up to {int(max(ahead).total_seconds() // 60)} min",
+        f"claims from the future: {len(ahead)}, up to {int(max(ahead).total_seconds() // 60)} min",
         "this machine's clock or theirs is wrong; ages shown here are not to be trusted",
     )
 
@@ -263,6 +263,6 @@ def _strangers(strangers: tuple[str, ...]) -> Finding:
         return ok("claims", "every ref among the claims names an item")
     return warning(
         "claims",
-        f"{len(strangers)} refs among the claims name no item, such as '{printable(strangers[0])}'",
+        f"refs among the claims that name no item: {len(strangers)}, such as '{printable(strangers[0])}'",
         "somebody wrote them by hand; nobody's claim is affected",
     )

@@ -54,8 +54,10 @@ class Pruned:
 
 def lanes(store: Store, workspace: Workspace, pattern: str) -> list[LaneRow]:
     """Returns this clone's lanes in order of their items, with one read of the remote's claims."""
+    # Worktrees first: a lane that is opened meanwhile has its claim already, and must not be seen without it.
+    worktrees = workspace.worktrees()
     claims = store.read_all().claims
-    found = [_row(worktree, workspace, claims, pattern) for worktree in workspace.worktrees()]
+    found = [_row(worktree, workspace, claims, pattern) for worktree in worktrees]
     rows = [row for row in found if row is not None]
     return sorted(rows, key=lambda row: (row.items[0].order, str(row.path)))
 

@@ -262,8 +262,11 @@ def _committed(repository: Repository, config: GitConfig) -> str:
             pass
         except (OSError, UnicodeDecodeError) as error:
             raise BadSettings(f"cannot read {FILE}: {error}") from error
-    remote = config.value("claim.remote") or "origin"
-    asked = "".join(f"{revision}:{FILE}\n" for revision in (f"refs/remotes/{remote}/HEAD", "HEAD"))
+    remotes = config.remotes()
+    theirs = f"refs/remotes/{config.value('claim.remote') or (remotes[0] if len(remotes) == 1 else 'origin')}"
+    # A remote that was added by hand has no HEAD here; its default branch mostly has one of two names.
+    places = (f"{theirs}/HEAD", "HEAD", f"{theirs}/main", f"{theirs}/master")
+    asked = "".join(f"{place}:{FILE}\n" for place in places)
     # Absence is an answer of its own here; a git that could not look is an error, never an empty file.
     answer = repository.git.ask("cat-file", "--batch", stdin=asked.encode())
     return next(parse_batch(answer), b"").decode("utf-8", "replace")

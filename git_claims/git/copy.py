@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from git_claims.errors import GitFailed
 from git_claims.git.lock import locked
 
 
@@ -16,6 +17,9 @@ class Provenance:
     source: str
     listed_at: float | None
     count: int
+
+
+NOBODYS = Provenance("", None, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +41,23 @@ class Copy:
         try:
             source, listed, count = (self.directory / "copy").read_text(encoding="utf-8").split("\n")[:3]
             return Provenance(source, float(listed) if listed else None, int(count))
-        except (FileNotFoundError, ValueError):
+        except FileNotFoundError:
             return None
+        except (OSError, ValueError):
+            return NOBODYS
 
     def takes_options(self, source: str) -> bool | None:
         """Says whether that server takes push options; None where it was never tried."""
         try:
             known, _, answer = (self.directory / "push-options").read_text(encoding="utf-8").strip().rpartition("\n")
-        except FileNotFoundError:
+        except (OSError, ValueError):
             return None
         return answer == "yes" if known == source else None
 
     def note_options(self, source: str, taken: bool) -> None:
-        """Remembers whether that server takes push options."""
-        self._replace("push-options", f"{source}\n{'yes' if taken else 'no'}\n")
+        """Remembers whether that server takes push options; where it cannot, it is tried again next time."""
+        with suppress(GitFailed):
+            self._replace("push-options", f"{source}\n{'yes' if taken else 'no'}\n")
 
     def record(self, provenance: Provenance) -> None:
         """Replaces what is known of the copy; only ever called with the lock held."""
@@ -59,7 +66,10 @@ class Copy:
 
     def _replace(self, name: str, text: str) -> None:
         # A name of our own and one rename: whoever reads it sees all of the old or all of the new.
-        self.directory.mkdir(exist_ok=True)
         temporary = self.directory / f"{name}.{os.getpid()}"
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(self.directory / name)
+        try:
+            self.directory.mkdir(exist_ok=True)
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(self.directory / name)
+        except OSError as error:
+            raise GitFailed(f"cannot write to '{self.directory}': {error.strerror}") from error

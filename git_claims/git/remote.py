@@ -209,7 +209,7 @@ class Remote:
 
     def fetch_work(self, refspecs: Iterable[str]) -> Finished:
         """Brings branches to cut a lane from; moves no ref but those named, and not FETCH_HEAD."""
-        flags = [flag for flag in _FETCH_FLAGS if flag not in {"--prune", "--no-filter"}]
+        flags = [flag for flag in _FETCH_FLAGS if flag != "--no-filter"]
         return self.git.run("fetch", "--quiet", *flags, "--", self.source, *refspecs)
 
     def list_refs(self, *patterns: str) -> dict[str, Oid] | None:

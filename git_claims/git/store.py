@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from git_claims.errors import CannotTell, GitFailed, Usage
-from git_claims.git.copy import Copy, Provenance
+from git_claims.git.copy import NOBODYS, Copy, Provenance
 from git_claims.git.objects import local_refs, read_records
 from git_claims.git.process import Git
 from git_claims.git.remote import PushReport, RefUpdate, Remote, Work
@@ -77,11 +77,9 @@ class Store:
     def read(self, items: Iterable[Item]) -> dict[Item, Seen | None]:
         """Asks the server for these items in one exchange; None is proof of absence. Raises CannotTell."""
         wanted = list(dict.fromkeys(items))
-        if len(wanted) > _MOST_REFSPECS or not self._copy_is_ours():
-            claims = self.read_all().claims
-            return {item: claims.get(item) for item in wanted}
-        # A glob proves absence by exit 0, where an exact refspec dies when the ref is absent.
-        rows, _ = self._fetch([f"{item.name}*" for item in wanted], *(item.ref(COPY_NAMESPACE) for item in wanted))
+        if not wanted:
+            return {}
+        rows, _ = self._fetch(wanted if len(wanted) <= _MOST_REFSPECS else [])
         claims = read_records(self._git, rows)
         return {item: claims.get(item) for item in wanted}
 
@@ -89,7 +87,7 @@ class Store:
         """Asks the server for every claim in one exchange. Raises CannotTell."""
         before = self.copy.provenance()
         earlier = before.count if before is not None and before.source == self._source else 0
-        rows, strangers = self._fetch(["*"], COPY_NAMESPACE)
+        rows, strangers = self._fetch([])
         return Listing(read_records(self._git, rows), strangers, self.clock(), earlier)
 
     def cached(self) -> Listing:
@@ -122,12 +120,12 @@ class Store:
         built = {swap.item: None if swap.new is None else self.build(swap.new) for swap in swaps}
         updates = {swap.item: self._update(swap, built[swap.item]) for swap in swaps}
         settled: dict[Item, Settled] = {}
-        takes_options = self.copy.takes_options(self._source)
+        takes_options, was_held_back = self.copy.takes_options(self._source), False
         for attempt in range(_PUSHES):
             pending = {item: update for item, update in updates.items() if item not in settled}
             # A server with rules of its own may want to be shown the claim that changes, and not every server
             # takes push options: tried once a push was held back, and remembered.
-            options = _shown(pending.values()) if takes_options or (takes_options is None and attempt > 0) else []
+            options = _shown(pending.values()) if takes_options or (takes_options is None and was_held_back) else []
             report = self.remote.push(list(pending.values()), atomic=atomic, options=options)
             if options and (report.lacks_options or report.lines):
                 takes_options = not report.lacks_options
@@ -135,6 +133,7 @@ class Store:
             if report.clean(pending.values()):
                 settled |= {item: Applied(built[item]) for item in pending}
                 break
+            was_held_back = bool(report.lines)
             # A server that lets one deadline pass will hardly keep the next four.
             last = attempt == _PUSHES - 1 or (report.finished.status is None and attempt > 0)
             settled |= self._settle(pending, built, report, atomic, last)
@@ -198,14 +197,22 @@ class Store:
                 settled[item] = Withheld(report.words(pending[item].ref), report.lacks_atomic)
         return settled
 
-    def _fetch(self, globs: list[str], *places: str) -> tuple[list[_Row], tuple[str, ...]]:
-        """Brings refs by glob, then reads the copy under the same lock, so that no older answer slips between."""
-        refspecs = [f"+{self.namespace}/{glob}:{COPY_NAMESPACE}/{glob}" for glob in globs]
+    def _fetch(self, items: Sequence[Item]) -> tuple[list[_Row], tuple[str, ...]]:
+        """Brings the refs of these items, or without any all of them, then reads the copy under the same lock, so that
+        no older answer slips between.
+        """
         with self.copy.locked(self._git.deadline_seconds):
-            self._fetch_until_answered(refspecs)
-            rows, strangers = self._sorted_out(local_refs(self._git, *places))
             before = self.copy.provenance()
-            if globs == ["*"]:
+            if before is not None and before.source != self._source:
+                # Nobody's until it is whole: if we die on the way, two remotes are mixed in it.
+                self.copy.record(NOBODYS)
+                items = []
+            # A glob proves absence by exit 0, where an exact refspec dies when the ref is absent.
+            globs = [f"{item.name}*" for item in items] or ["*"]
+            self._fetch_until_answered([f"+{self.namespace}/{glob}:{COPY_NAMESPACE}/{glob}" for glob in globs])
+            places = [item.ref(COPY_NAMESPACE) for item in items] or [COPY_NAMESPACE]
+            rows, strangers = self._sorted_out(local_refs(self._git, *places))
+            if not items:
                 self.copy.record(Provenance(self._source, self.clock(), len(rows)))
             elif before is None:
                 self.copy.record(Provenance(self._source, None, 0))
@@ -246,15 +253,17 @@ class Store:
     def _keep(self, updates: Mapping[Item, RefUpdate], settled: Mapping[Item, Settled]) -> None:
         """Brings the copy up to what we just did. It is only a copy: where that fails, the next read mends it."""
         landed = [item for item, state in settled.items() if isinstance(state, Applied)]
-        if not landed or not self._copy_is_ours():
+        if not landed:
             return
         lines = [_update_line(item, updates[item].new) for item in landed]
         try:
             with self.copy.locked(_COPY_LOCK_SECONDS):
+                if not self._copy_is_ours():
+                    return
                 self._git.run("update-ref", "--no-deref", "--stdin", stdin="".join(lines).encode())
                 if self.copy.provenance() is None:
                     self.copy.record(Provenance(self._source, None, 0))
-        except (CannotTell, GitFailed, OSError):
+        except (CannotTell, GitFailed):
             return
 
     def _back_off(self, attempt: int) -> None:

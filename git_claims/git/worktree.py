@@ -3,7 +3,7 @@ branch, index and files, is never touched.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
@@ -15,8 +15,11 @@ from git_claims.git.process import Git
 from git_claims.git.remote import Remote
 from git_claims.git.repository import Repository
 
-# Keeps the remote's default branch as it was when the last lane was cut; nobody's tracking refs are moved for it.
-_BASE = "refs/git-claim/base"
+# Keep the remote's default branch as it was when the last lane was cut, and the branches of lanes that were there
+# already. Nobody's tracking refs are moved for it, and none is believed: it may be of a branch that is gone.
+_KEPT = "refs/git-claim/"
+_BASE = f"{_KEPT}base"
+_PUSHED = f"{_KEPT}pushed"
 # Checking out a large tree takes longer than any exchange of refs.
 _CHECKOUT_DEADLINES = 10
 _IGNORE_NOTE = "# worktrees of 'git claim start'\n"
@@ -30,13 +33,14 @@ class InTheWay(ClaimError):
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """One linked worktree as git knows it. `git_dir` is its private git directory."""
+    """One linked worktree as git knows it. `git_dir` is its private git directory. `unfinished`: git is making it."""
 
     path: Path
     branch: str | None
     git_dir: Path | None
     gone: bool
     locked: bool
+    unfinished: bool
 
     @property
     def lane(self) -> Lane | None:
@@ -97,9 +101,10 @@ class Workspace:
                     f"'{place.path}' is a worktree on branch '{here.branch}', not on '{place.branch}'",
                     "choose another name with --slug",
                 )
-            return Readiness.REUSE
+            return Readiness.ATTACH if here.unfinished else Readiness.REUSE
         self._refuse_if_checked_out(place)
-        if place.path.exists() and any(place.path.iterdir() if place.path.is_dir() else (place.path,)):
+        # git would follow a link and know the worktree by another name.
+        if place.path.is_symlink() or _is_occupied(place.path):
             raise InTheWay(f"'{place.path}' is in the way", "move it, or choose another name with --slug")
         return Readiness.ATTACH if self._has_branch(place.branch) else Readiness.CREATE
 
@@ -108,6 +113,11 @@ class Workspace:
         if readiness is Readiness.REUSE:
             return
         with self._serialised():
+            # Another start of the same chain may have made it while this one waited.
+            readiness = self.prepare(place)
+            if readiness is Readiness.REUSE:
+                return
+            self._refuse_if_unfinished(place)
             base = start or self._fetch_base(place.branch, integration)
             self._ignore()
             self._forget_gone(place)
@@ -148,7 +158,7 @@ class Workspace:
         """Counts commits of the worktree that no remote branch, as last seen, and no base of a lane contains."""
         revision = f"refs/heads/{worktree.branch}" if worktree.branch else "HEAD"
         answer = self._git_in(worktree.path).ask(
-            "rev-list", "--count", revision, "--not", f"--remotes={self.remote.name}", f"--glob={_BASE}*"
+            "rev-list", "--count", revision, "--not", f"--remotes={self.remote.name}", f"--glob={_KEPT}*"
         )
         return int(answer)
 
@@ -165,7 +175,9 @@ class Workspace:
     def _private_directories(self) -> dict[Path, Path]:
         found: dict[Path, Path] = {}
         for pointer in (self.repository.common_dir / "worktrees").glob("*/gitdir"):
-            found[Path(pointer.read_text(encoding="utf-8").strip()).parent] = pointer.parent
+            # One that is taken away at this moment is gone by the time it is read.
+            with suppress(FileNotFoundError):
+                found[Path(pointer.read_text(encoding="utf-8").strip()).parent] = pointer.parent
         return found
 
     @contextmanager
@@ -177,15 +189,14 @@ class Workspace:
 
     def _fetch_base(self, branch: str, integration: str | None) -> str:
         """Fetches the default branch, and this branch if somebody pushed it; returns what a new lane is cut from."""
-        tracking = f"refs/remotes/{self.remote.name}"
         source = f"refs/heads/{integration}" if integration else "HEAD"
-        finished = self.remote.fetch_work([f"+{source}:{_BASE}", f"+refs/heads/{branch}*:{tracking}/{branch}*"])
+        finished = self.remote.fetch_work([f"+{source}:{_BASE}", f"+refs/heads/{branch}*:{_PUSHED}/{branch}*"])
         if finished.status != 0:
             raise GitFailed(
                 f"cannot fetch the branch to start from: {finished.said}",
                 "name a commit of this clone with --from, or repeat when the remote answers",
             )
-        pushed = self._git.run("rev-parse", "--verify", "--quiet", f"{tracking}/{branch}^{{commit}}")
+        pushed = self._git.run("rev-parse", "--verify", "--quiet", f"{_PUSHED}/{branch}^{{commit}}")
         return pushed.stdout.decode().strip() if pushed.status == 0 else _BASE
 
     def _refuse_if_checked_out(self, place: Place) -> None:
@@ -196,6 +207,14 @@ class Workspace:
                     f"branch '{place.branch}' is checked out at '{entry['worktree']}'",
                     "work there, or choose another name with --slug",
                 )
+
+    def _refuse_if_unfinished(self, place: Place) -> None:
+        """A git that was killed in the middle leaves a worktree whose files look deleted."""
+        if any(each.path == place.path and each.unfinished for each in self.worktrees()):
+            raise InTheWay(
+                f"git has not finished making the worktree '{place.path}'",
+                "repeat in a while; where no git is at work on it any more, take it away with 'git worktree' first",
+            )
 
     def _refuse_if_unrelated(self, branch: str, base: str) -> None:
         if self._git.run("merge-base", base, f"refs/heads/{branch}").status == 1:
@@ -242,6 +261,10 @@ def before_with(before: Lane, lane: Lane) -> Lane:
     return Lane(lane.chain, before.items if before.chain == lane.chain else (), before.released).entered(lane.items)
 
 
+def _is_occupied(path: Path) -> bool:
+    return any(path.iterdir()) if path.is_dir() else path.exists()
+
+
 def _attributes(entry: str) -> dict[str, str]:
     pairs = (line.partition(" ") for line in entry.split("\0") if line)
     return {name: value for name, _, value in pairs}
@@ -250,4 +273,5 @@ def _attributes(entry: str) -> dict[str, str]:
 def _worktree(entry: dict[str, str], private: dict[Path, Path]) -> Worktree:
     path = Path(entry["worktree"])
     branch = entry.get("branch", "").removeprefix("refs/heads/") or None
-    return Worktree(path, branch, private.get(path), not path.exists(), "locked" in entry)
+    unfinished = entry.get("locked") == "initializing"
+    return Worktree(path, branch, private.get(path), not path.exists(), "locked" in entry, unfinished)

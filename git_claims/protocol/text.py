@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 # Cc holds the terminal escapes; Cf the direction marks that reorder a line; Zl and Zp break one; Cs cannot be encoded.
 _UNSHOWN = {"Cc", "Cf", "Zl", "Zp", "Cs"}
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")
+# What git says below every lock that is in the way; it would push the one line that names the lock out of sight.
+_LOCK_ADVICE = re.compile(r"(?s)Another git process seems to be running.*?remove the file manually to continue\.")
 _DURATION = re.compile(r"([0-9]{1,9})(s|m|h|d)?")
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -31,9 +33,10 @@ def without_credentials(text: str) -> str:
 def message_of(stderr: bytes, lines: int = 4) -> str:
     """Returns the last lines that a program said, joined to one, safe to show."""
     text = stderr.decode("utf-8", "replace").replace("\r", "\n")
-    said = [printable(line).strip() for line in text.split("\n")]
+    said = [printable(line).strip() for line in _LOCK_ADVICE.sub("", text).split("\n")]
     # Advice is for people who run git by hand; some of it names commands that lose work.
-    kept = [line for line in said if line and not line.startswith("hint:")]
+    left_out = ("hint:", "error: failed to push some refs")
+    kept = [line for line in said if line not in {"", "remote:"} and not line.startswith(left_out)]
     return without_credentials("; ".join(kept[-lines:]))
 
 

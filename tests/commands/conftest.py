@@ -1,0 +1,40 @@
+"""The command line over a real bare repository: agents whose commands are forked, and `git claim` on PATH."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.agents import PROGRAM, ROOT, Agent
+from tests.conftest import MakeAgent
+from tests.forked import ForkedAgent, forked
+
+
+@pytest.fixture
+def agent(agent: Agent) -> ForkedAgent:
+    return forked(agent)
+
+
+@pytest.fixture
+def other(make_agent: MakeAgent) -> ForkedAgent:
+    """A second agent, in a clone of its own."""
+    return forked(make_agent())
+
+
+@pytest.fixture
+def nobody(agent: ForkedAgent) -> ForkedAgent:
+    """The same clone with no chain in force."""
+    return ForkedAgent(agent.clone, None)
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> dict[str, str]:
+    """What to add to an environment so that `git-claim` is on PATH, and so `git claim` is a command of git."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "git-claim").write_text(f'#!/bin/sh\nexec {shlex.join(PROGRAM)} "$@"\n')
+    (programs / "git-claim").chmod(0o755)
+    return {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}

@@ -1,0 +1,34 @@
+"""Agents for scenarios: their commands are processes, forked so that hundreds of them cost seconds."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pytest
+
+from tests.conftest import MakeAgent
+from tests.forked import ForkedAgent, forked
+from tests.transports import Transport
+
+
+class MakeForked(Protocol):
+    def __call__(self, transport: Transport | None = None) -> ForkedAgent: ...
+
+
+@pytest.fixture
+def make_forked(make_agent: MakeAgent) -> MakeForked:
+    """Makes agents with a clone and a chain of their own, by a path or by the transport given."""
+
+    def make(transport: Transport | None = None) -> ForkedAgent:
+        if transport is None:
+            return forked(make_agent())
+        agent = forked(make_agent(url=transport.url))
+        agent.environment |= transport.environment
+        return agent
+
+    return make
+
+
+@pytest.fixture
+def runner(make_forked: MakeForked) -> ForkedAgent:
+    return make_forked()
