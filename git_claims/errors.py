@@ -1,6 +1,6 @@
 """Exit statuses, and the exceptions that carry them from where something is found out to the command line."""
 
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import ClassVar
 
 
@@ -114,3 +114,44 @@ class Interrupted(ClaimError):
 
 class Terminated(BaseException):
     """SIGTERM or SIGHUP arrived. Not an Exception: nothing but the command line may answer it."""
+
+
+class Trouble(StrEnum):
+    """What kept a tracker from answering; the `reason` of JSON answers."""
+
+    MISSING = "tracker-missing"  # no program to ask with, or one of that name that is another
+    NO_LOGIN = "tracker-no-login"
+    FORBIDDEN = "tracker-forbidden"
+    NOT_FOUND = "tracker-not-found"
+    RATE_LIMITED = "tracker-rate-limited"
+    INVALID = "tracker-invalid"
+    TOO_OLD = "tracker-too-old"  # the server or program lacks something that was asked for
+    SERVER = "tracker-server"
+    NETWORK = "tracker-network"
+    TIMEOUT = "tracker-timeout"
+
+
+class TrackerError(ClaimError):
+    """A tracker did not do what it was asked; `maybe_applied` says that a write may have landed all the same."""
+
+    exit = Exit.UNKNOWN
+
+    def __init__(
+        self,
+        trouble: Trouble,
+        message: str,
+        hint: str | None = None,
+        *,
+        wait_seconds: float | None = None,
+        maybe_applied: bool = False,
+    ) -> None:
+        super().__init__(message, hint)
+        self.trouble = trouble
+        self.reason = str(trouble)
+        self.wait_seconds = wait_seconds
+        self.maybe_applied = maybe_applied
+
+    @property
+    def is_unusable(self) -> bool:
+        """Says whether there is no tracker to talk to at all, rather than one that did not answer."""
+        return self.trouble in {Trouble.MISSING, Trouble.NO_LOGIN}
