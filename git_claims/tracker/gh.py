@@ -1,0 +1,151 @@
+"""The one place where a gh process starts: `gh api -i`, JSON on standard input, a deadline of our own.
+
+Only `gh api`: `gh issue` and its like turn every failure into status 1 and a line of prose, and their edits
+replace lists that others write to. What the answer means is read in `reply.py`.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from git_claims.errors import TrackerError, Trouble
+from git_claims.protocol.text import message_of
+from git_claims.tracker import reply as replies
+from git_claims.tracker.reply import Answer, Reply
+from git_claims.tracker.tree import Tree
+
+# Each of these changes where gh asks, or puts colours or a log into what it prints.
+_DROPPED = frozenset({"GH_HOST", "GH_REPO", "GH_DEBUG", "DEBUG", "GH_FORCE_TTY", "CLICOLOR_FORCE"})
+_QUIET = {
+    "GH_TELEMETRY": "0",
+    "DO_NOT_TRACK": "1",
+    "GH_NO_UPDATE_NOTIFIER": "1",
+    "GH_NO_EXTENSION_UPDATE_NOTIFIER": "1",
+    "GH_PROMPT_DISABLED": "1",
+    "GH_SPINNER_DISABLED": "1",
+    "GH_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "NO_COLOR": "1",
+    "LC_ALL": "C.UTF-8",
+}
+_INSTALL = "install the GitHub CLI from https://cli.github.com"
+_VERSION = re.compile(rb"gh version ([0-9]+\.[0-9]+\.[0-9]+)")
+_STATUS_NO_LOGIN = 4
+# What gh says when it never got as far as asking, so that nothing can have been written.
+_NEVER_ASKED = (b"error connecting to", b"dial ", b"no such host", b"connection refused", b"certificate")
+_CAME_TO_NOTHING = (*_NEVER_ASKED, b"EOF", b"connection reset", b"timeout", b"TLS", b'Post "', b'Get "')
+_GRACE_SECONDS = 2.0
+
+
+def gh_environment(inherited: Mapping[str, str]) -> dict[str, str]:
+    """Returns the environment for gh: it cannot prompt, colour, page, phone home or choose another repository."""
+    return {name: value for name, value in inherited.items() if name not in _DROPPED} | _QUIET
+
+
+@dataclass(frozen=True, slots=True)
+class Gh:
+    """How gh is started here. `environment` is `gh_environment`'s; `clock` tells seconds since 1970."""
+
+    directory: Path
+    environment: Mapping[str, str]
+    deadline_seconds: float
+    clock: Callable[[], float]
+    program: str = "gh"
+
+    def graphql(
+        self, host: str, document: str, variables: Mapping[str, object] | None = None, *, is_write: bool = False
+    ) -> Answer:
+        """Sends one GraphQL document; raises the kind of TrackerError that came instead of data."""
+        body = {"query": document, "variables": dict(variables or {})}
+        reply = self._api(host, ["graphql"], body, is_write)
+        return replies.read_answer(reply, is_write=is_write, now=self.clock())
+
+    def rest(self, host: str, method: str, path: str, body: Mapping[str, object] | None = None) -> Tree:
+        """Sends one REST request; raises the kind of TrackerError that its status says."""
+        is_write = method != "GET"
+        reply = self._api(host, ["--method", method, path], body, is_write)
+        return replies.read_document(reply, is_write=is_write, now=self.clock())
+
+    def version(self) -> str:
+        """Returns gh's version; raises TrackerError where the program is something else."""
+        _, stdout, _ = self._run(["--version"], b"")
+        if match := _VERSION.match(stdout):
+            return match[1].decode()
+        raise TrackerError(Trouble.MISSING, f"the program '{self.program}' is not the GitHub CLI", _INSTALL)
+
+    def _api(self, host: str, what: list[str], body: Mapping[str, object] | None, is_write: bool) -> Reply:
+        given = [] if body is None else ["--input", "-"]
+        stdin = b"" if body is None else json.dumps(body).encode()
+        status, stdout, stderr = self._run(["api", "--hostname", host, "-i", *what, *given], stdin)
+        if status is None:
+            message = f"GitHub did not answer within {self.deadline_seconds:g} s"
+            raise TrackerError(Trouble.TIMEOUT, message, "repeating is safe", maybe_applied=is_write)
+        if (reply := replies.parse_reply(stdout)) is not None:
+            return reply
+        self._raise_unanswered(host, status, stderr, is_write)
+
+    def _raise_unanswered(self, host: str, status: int, stderr: bytes, is_write: bool) -> NoReturn:
+        """Finds out why there is no HTTP answer; only here may it take a second process."""
+        if status == _STATUS_NO_LOGIN:
+            raise TrackerError(
+                Trouble.NO_LOGIN, f"gh has no login for '{host}'", f"run 'gh auth login -h {host}', or set GH_TOKEN"
+            )
+        if not any(sign in stderr for sign in _CAME_TO_NOTHING):
+            self.version()
+        asked = not any(sign in stderr for sign in _NEVER_ASKED)
+        said = message_of(stderr, 1) or f"gh ended with status {status}"
+        raise TrackerError(
+            Trouble.NETWORK, f"no answer from '{host}': {said}", "repeating is safe", maybe_applied=is_write and asked
+        )
+
+    def _run(self, arguments: list[str], stdin: bytes) -> tuple[int | None, bytes, bytes]:
+        """Runs gh to its end; on the deadline (status None), Ctrl-C or SIGTERM its whole group is ended first."""
+        child = self._start(arguments)
+        try:
+            stdout, stderr = child.communicate(stdin, self.deadline_seconds)
+        except subprocess.TimeoutExpired:
+            _end(child)
+            return None, b"", b""
+        except BaseException:
+            _end(child)
+            raise
+        return child.returncode, stdout, stderr
+
+    def _start(self, arguments: list[str]) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                [self.program, *arguments],
+                cwd=self.directory,
+                env=self.environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                # gh itself never gives up on a silent server; the group can be ended as one.
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            raise TrackerError(Trouble.MISSING, f"there is no program '{self.program}' on PATH", _INSTALL) from error
+        except OSError as error:
+            raise TrackerError(Trouble.MISSING, f"cannot start '{self.program}': {error.strerror}", _INSTALL) from error
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Ends the child's whole group, politely first."""
+    _signal_group(child, signal.SIGTERM)
+    try:
+        child.communicate(timeout=_GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        _signal_group(child, signal.SIGKILL)
+        child.communicate()
+
+
+def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, number)
