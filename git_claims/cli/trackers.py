@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from git_claims.errors import BadSettings
+from git_claims.errors import BadSettings, GitFailed
 from git_claims.git.process import run
 from git_claims.tracker.location import Location, locate
 from git_claims.tracker.model import Tracker
@@ -58,7 +58,11 @@ def _is_known(host: str) -> bool:
 
 def _without_alias(world: "World", host: str) -> str:
     """Resolves an alias of the user's ssh configuration, such as `github-work`; any other host is its own."""
-    finished = run(["ssh", "-G", "--", host], world.directory, world.git.environment, _SSH_SECONDS)
+    try:
+        finished = run(["ssh", "-G", "--", host], world.directory, world.git.environment, _SSH_SECONDS)
+    except GitFailed:
+        # No ssh here, so no alias of its either.
+        return host
     words = (line.split(" ", 1) for line in finished.stdout.decode("utf-8", "replace").splitlines())
     return next((pair[1].strip().lower() for pair in words if pair[0] == "hostname" and len(pair) == 2), host)
 
