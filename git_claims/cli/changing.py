@@ -99,7 +99,8 @@ def take(
         world.store, board, looked, wanted, asker, lambda free: _take(world, board, looked, free, asker, wait, force)
     )
     if phase:
-        answers = tell_step(board, answers, {Outcome.RENEWED: f"Taking over at step {phase}; lock retained."})
+        said = f"Taking over at step {phase}; lock retained."
+        answers = tell_step(board, answers, {Outcome.RENEWED: said}, looked)
     lost = [answer.item for answer in answers if answer.outcome not in _HELD_NOW | {Outcome.UNKNOWN}]
     never_held(world, chain, lost)
     status = world.talk.answers(answers, world.repo, chain, world.now)
@@ -136,7 +137,7 @@ def renew(items: tuple[Named, ...], branch: str | None, phase: str | None, **sha
     world = open_world(shared)
     asked = world.items_or_lane(items)
     chain = world.chain_of_holder(asked)
-    answers = renew_flow(world.store, asked, world.asker(chain, branch=branch, phase=phase))
+    answers = renew_flow(world.store, asked, world.asker(chain, named=False, branch=branch, phase=phase))
     return world.talk.answers(answers, world.repo, chain, world.now)
 
 
@@ -150,7 +151,7 @@ def hand_off(item: Named | None, to: ChainId, phase: str | None, **shared: objec
     world = open_world(shared)
     asked = world.item_or_lane(item, given_up=True)
     chain = world.chain_of_holder([asked])
-    answers = hand_off_flow(world.store, asked, world.asker(chain, phase=phase), to)
+    answers = hand_off_flow(world.store, asked, world.asker(chain, named=False, phase=phase), to)
     step = f"Completed; next step: {phase}. " if phase else ""
     said = f"{step}Lock handed off to `{to}`; the chain continues, label and assignee stay."
     answers = tell_step(world.board(), answers, {Outcome.HANDED_OFF: said})
@@ -168,9 +169,11 @@ def adopt(item: Named, predecessor: ChainId, phase: str | None, **shared: object
     world = open_world(shared)
     asked = world.item(item)
     chain = world.chain_of_holder([asked])
+    board = world.board()
+    looked = look(board, [asked])
     answers = adopt_flow(world.store, asked, world.asker(chain, phase=phase), predecessor)
     said = f"Taking over from chain `{predecessor}`, which is gone; lock retained."
-    answers = tell_step(world.board(), answers, {Outcome.ADOPTED: said})
+    answers = tell_step(board, answers, {Outcome.ADOPTED: said}, looked)
     if world.lane is not None and world.lane.chain == predecessor and all(answer.succeeded for answer in answers):
         # The lane goes with the claim: whoever names its chain exactly continues in its worktree too.
         world.keep_lane(replace(world.lane, chain=chain))

@@ -66,7 +66,7 @@ def push_command(
     _check_remote(world, remote_name, checked, dry_run)
     items = _items_of_work(world, branch)
     chain = world.chain_of_holder(items)
-    asker = world.asker(chain, branch=branch if not refspecs else None)
+    asker = world.asker(chain, named=False, branch=branch if not refspecs else None)
     pushed = (push_checked if checked else push)(world.store, items, asker, work)
     return _say_pushed(world, pushed, work, chain)
 
@@ -120,7 +120,7 @@ def exec_command(
     ended = run_guarded(
         world.store,
         asked,
-        partial(world.asker, chain),
+        partial(world.asker, chain, named=False),
         guard,
         claim=lambda: take_one(world.store, board, asked, partial(world.asker, chain)),
         give_back=lambda succeeded: give_back(world.store, board, asked, chain, succeeded=succeeded),

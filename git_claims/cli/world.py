@@ -177,7 +177,8 @@ class World:
             f"say which chain asks with --chain CHAIN or {CHAIN_VARIABLE}",
         )
 
-    def asker(self, chain: ChainId, **wishes: str | None) -> Asker:
+    def asker(self, chain: ChainId, *, named: bool = True, **wishes: str | None) -> Asker:
+        """Returns who asks. `named`: with the login in force, which costs a request where nothing was read before."""
         place = wishes.pop("worktree", None) or str(self.repository.top or "")
         return Asker(
             chain=chain,
@@ -185,7 +186,7 @@ class World:
             now=stamp(self.now),
             repo=self.repo,
             host=os.uname().nodename,
-            operator=self.operator(),
+            operator=self.operator() if named else None,
             # A directory whose name could not stand in a record is not worth failing a claim for.
             worktree=place if place and not has_control_characters(place) else None,
             **wishes,

@@ -156,19 +156,22 @@ def give_back(store: Store, board: Board, item: Item, chain: ChainId, *, succeed
     return release_shown(store, board, look(board, family), family, chain, claims, edit_of)
 
 
-def tell_step(board: Board, answers: Sequence[Answer], told: Mapping[Outcome, str]) -> list[Answer]:
+def tell_step(
+    board: Board, answers: Sequence[Answer], told: Mapping[Outcome, str], looked: Looked | None = None
+) -> list[Answer]:
     """Leaves the comment of a chained run on each item whose answer has one; label and assignee stay as they are."""
     changed = [answer for answer in answers if answer.outcome in told and answer.claim and answer.claim.claim]
-    if not changed:
-        return list(answers)
-    looked = look(board, [answer.item for answer in changed])
+    unread = [answer.item for answer in changed if looked is None or answer.item not in looked.issues]
+    more = look(board, unread) if unread else Looked({})
+    issues = {**(looked.issues if looked else {}), **more.issues}
     edits = []
     for answer in changed:
-        issue, claim = looked.issues.get(answer.item), answer.claim.claim if answer.claim else None
+        issue, claim = issues.get(answer.item), answer.claim.claim if answer.claim else None
         if issue is not None and claim is not None:
             edits.append(signals.on_step(issue, answer.item, claim, board.house, told[answer.outcome]))
     notes = {item: failures(each) for item, each in apply(board, edits).items()}
-    return [replace(each, notes=each.notes + notes.get(each.item, ()) + looked.notes) for each in answers]
+    skipped = (looked.notes if looked else ()) + more.notes
+    return [replace(each, notes=each.notes + notes.get(each.item, ()) + skipped) for each in answers]
 
 
 def reclaim_shown(
