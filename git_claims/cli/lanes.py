@@ -2,6 +2,7 @@
 
 import re
 from contextlib import ExitStack
+from functools import partial
 
 import click
 
@@ -45,12 +46,12 @@ def start(item: Named, slug: str | None, cut_from: str | None, phase: str | None
         words_of_branch = _slug(slug) or _known_slug(world, asked, chain) or _slug_of_title(looked.issues[asked])
         branch = branch_name(world.settings.branch_pattern, asked, words_of_branch)
         place = world.workspace.place(branch)
-        wishes = {"branch": branch, "phase": phase, "worktree": str(place.path)}
+        asker = partial(world.asker, chain, branch=branch, phase=phase, worktree=str(place.path))
         started = start_flow(
             world.workspace,
             place,
             Lane(chain, (asked,)),
-            claim=lambda: take_one(world.store, board, asked, lambda: world.asker(chain, **wishes), looked),
+            claim=lambda: take_one(world.store, board, asked, asker, looked),
             give_back=lambda: give_back(world.store, board, asked, chain, succeeded=True),
             cut_from=commit,
             integration=world.settings.integration_branch,
