@@ -107,8 +107,7 @@ def _not_ours(is_write: bool) -> TrackerError:
 
 
 def _of_status(reply: Reply, document: Tree, is_write: bool, now: float) -> TrackerError:
-    said = document.value.get("message") if isinstance(document.value, dict) else None
-    message = f"GitHub says: {_shown(said)}" if isinstance(said, str) else f"GitHub answered with status {reply.status}"
+    message = _message(reply.status, document)
     match reply.status:
         case 401:
             return TrackerError(Trouble.NO_LOGIN, message, _LOGIN)
@@ -119,6 +118,15 @@ def _of_status(reply: Reply, document: Tree, is_write: bool, now: float) -> Trac
         case status if status >= 500:
             return TrackerError(Trouble.SERVER, message, "repeating is safe", maybe_applied=is_write)
     return TrackerError(Trouble.INVALID, message)
+
+
+def _message(status: int, document: Tree) -> str:
+    try:
+        said = document.at("message").text
+        codes = [each.at("code").text for each in document.at("errors").each if each.at("code")]
+    except Unreadable:
+        return f"GitHub answered with status {status}"
+    return f"GitHub says: {_shown(said)}" + (f" ({', '.join(codes)})" if codes else "")
 
 
 def _limit(reply: Reply, message: str, now: float) -> TrackerError | None:

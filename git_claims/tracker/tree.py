@@ -1,8 +1,11 @@
 """A JSON document read with types: what is not there is null, what is there and of another kind is an error."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+from git_claims.errors import TrackerError, Trouble
 from git_claims.protocol.text import moment
 
 
@@ -80,3 +83,12 @@ class Tree:
         if not isinstance(self.value, dict):
             raise Unreadable("expected an object")
         return {str(name): Tree(value) for name, value in self.value.items()}
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """Turns an answer that has not the shape that GitHub promises into the error that it is."""
+    try:
+        yield
+    except Unreadable as error:
+        raise TrackerError(Trouble.INVALID, f"GitHub's answer is not understood: {error}") from error
