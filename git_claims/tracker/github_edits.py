@@ -81,12 +81,6 @@ def is_posted(edit: Edit, comments: Iterable[Comment]) -> bool:
     return mark is not None and any(mark in comment.body for comment in comments)
 
 
-def not_assigned(edit: Edit, issue: Issue) -> str | None:
-    """Says who was not assigned although nothing failed: GitHub drops people it does not let be assigned."""
-    missing = owed(edit, issue).add_assignees
-    return f"GitHub does not let {_named(missing)} be assigned here" if missing else None
-
-
 def plan(edit: Edit, issue: Issue, label: Callable[[str], str | None], login: Callable[[str], str | None]) -> Plan:
     """Puts an edit into ids. What has no id cannot be added, and need not be removed."""
     labels, no_labels = _ids(edit.add_labels, label)
@@ -100,9 +94,9 @@ def plan(edit: Edit, issue: Issue, label: Callable[[str], str | None], login: Ca
     }
     impossible: dict[Step, str] = {}
     if no_labels:
-        impossible[Step.ADD_LABELS] = f"the repository has no label {_named(no_labels)}"
+        impossible[Step.ADD_LABELS] = f"the repository has no label {named(no_labels)}"
     if nobody:
-        impossible[Step.ADD_ASSIGNEES] = f"GitHub knows nobody called {_named(nobody)}"
+        impossible[Step.ADD_ASSIGNEES] = f"GitHub knows nobody called {named(nobody)}"
     steps = {step: about.get(step, "") for step in steps_of(edit) if step is Step.CLOSE or about[step]}
     return Plan(edit, Writing(issue.item, issue.id, steps), impossible)
 
@@ -113,7 +107,8 @@ def _ids(names: Iterable[str], find: Callable[[str], str | None]) -> tuple[list[
     return [id for id in found.values() if id is not None], [name for name, id in found.items() if id is None]
 
 
-def _named(names: Iterable[str]) -> str:
+def named(names: Iterable[str]) -> str:
+    """Returns names as a sentence holds them."""
     return ", ".join(f"'{name}'" for name in sorted(names))
 
 

@@ -13,7 +13,7 @@ from git_claims.errors import TrackerError, Trouble
 from git_claims.protocol.item import Item
 from git_claims.tracker import github_answers as answers
 from git_claims.tracker import github_queries as queries
-from git_claims.tracker.github_edits import Plan, Progress, batches, is_posted, not_assigned, only, owed, plan, steps_of
+from git_claims.tracker.github_edits import Plan, Progress, batches, is_posted, named, only, owed, plan, steps_of
 from git_claims.tracker.github_queries import Document, Place
 from git_claims.tracker.ids import Ids
 from git_claims.tracker.model import Edit, Edited, Issue, Step
@@ -158,7 +158,7 @@ class Writer:
             if answer.data.at(alias):
                 continue
             fault = next((each for each in answer.faults if each.path[:1] == (alias,)), _UNTOLD)
-            is_gone = fault.kind == "NOT_FOUND" and step in _BY_ID
+            is_gone = fault.kind == "NOT_FOUND" and step in _BY_ID and sent.writing.id not in fault.message
             if is_gone:
                 self._ids.forget(about)
             if (is_gone and not is_last) or (fault.is_limit and waited):
@@ -184,7 +184,7 @@ class Writer:
         self._progress.issues[item] = issue
 
     def _look_again(self, edits: Sequence[Edit]) -> None:
-        """Reads what was written but whose state the answer did not show, and finds who was not assigned."""
+        """Reads what was written but whose state the answer did not show, and compares the states with the edits."""
         failed, issues = self._progress.failed, self._progress.issues
         landed = [edit for edit in edits if set(steps_of(edit)) - set(failed.get(edit.item, ()))]
         unseen = [edit.item for edit in landed if edit.item not in issues]
@@ -192,10 +192,20 @@ class Writer:
             with suppress(TrackerError):
                 issues |= self._read(unseen)
         for edit in landed:
-            issue, told = issues.get(edit.item), failed.get(edit.item, {})
-            dropped = not_assigned(edit, issue) if issue is not None else None
-            if dropped is not None and Step.ADD_ASSIGNEES not in told:
-                self._progress.fail_step(edit.item, Step.ADD_ASSIGNEES, dropped)
+            if (issue := issues.get(edit.item)) is not None:
+                self._compare(only(edit, set(steps_of(edit)) - set(failed.get(edit.item, ()))), issue)
+
+    def _compare(self, edit: Edit, issue: Issue) -> None:
+        """Notes what did not land although nothing failed: GitHub says nothing of people whom it drops."""
+        missing = owed(edit, issue)
+        if missing.add_assignees:
+            why = f"GitHub does not let {named(missing.add_assignees)} be assigned here"
+            self._progress.fail_step(edit.item, Step.ADD_ASSIGNEES, why)
+        if missing.add_labels:
+            # The id was that of a label which has another name by now.
+            self._ids.forget(filter(None, map(self._ids.label, missing.add_labels)))
+            why = f"the repository has no label {named(missing.add_labels)} any more"
+            self._progress.fail_step(edit.item, Step.ADD_LABELS, why)
 
 
 def _without_posted_comment(edit: Edit, issue: Issue) -> Edit:

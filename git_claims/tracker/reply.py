@@ -168,12 +168,14 @@ def _of_faults(faults: tuple[Fault, ...], reply: Reply, is_write: bool, now: flo
 
 def _fault(entry: Tree) -> Fault:
     steps = entry.at("path").each if isinstance(entry.at("path").value, list) else []
-    is_unknown = entry.at("extensions", "code").value == "undefinedField"
+    # An older server may lack a field, or only an argument of it.
+    name_of = {"undefinedField": "fieldName", "argumentNotAccepted": "name"}
+    unknown = name_of.get(entry.at("extensions", "code").text_or_none or "")
     return Fault(
         entry.at("message").text,
         entry.at("type").text_or_none,
         tuple(str(step.value) for step in steps),
-        entry.at("extensions", "fieldName").text_or_none if is_unknown else None,
+        entry.at("extensions", unknown).text_or_none if unknown else None,
     )
 
 

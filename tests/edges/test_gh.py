@@ -297,6 +297,12 @@ def test_the_type_of_a_graphql_error_names_the_kind() -> None:
     assert quick.trouble is Trouble.RATE_LIMITED and quick.wait_seconds == 60
 
 
+def test_an_argument_that_an_older_server_does_not_know_names_its_field() -> None:
+    extensions = b'{"code": "argumentNotAccepted", "name": "closedBy", "typeName": "Field", "argumentName": "all"}'
+    error = graphql_failure(b'{"message": "no", "extensions": ' + extensions + b"}")
+    assert isinstance(error, FieldMissing) and error.fields == {"closedBy"}
+
+
 def test_what_github_says_is_safe_to_show() -> None:
     error = refusal(422, b'{"message": "a\\u001b[31mb\\nc\\u202e"}')
     assert error.message == "GitHub says: a[31mb c"

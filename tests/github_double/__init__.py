@@ -113,6 +113,15 @@ class GitHub:
         self.repository(repo).labels[name.lower()] = label
         return label
 
+    def rename_label(self, name: str, new_name: str, *, repo: str = HOME) -> None:
+        """Gives a label another name; it stays the same label wherever it is."""
+        repository = self.repository(repo)
+        label = repository.labels.pop(name.lower())
+        label.name = new_name
+        repository.labels[new_name.lower()] = label
+        for ticket in repository.tickets.values():
+            ticket.labels = [new_name if each == name else each for each in ticket.labels]
+
     def drop_label(self, name: str, *, repo: str = HOME) -> None:
         repository = self.repository(repo)
         del repository.labels[name.lower()]
