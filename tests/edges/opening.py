@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from git_claims.git import config, remote, repository
@@ -51,13 +52,17 @@ class Opened:
     environment: dict[str, str] = field(default_factory=dict)
     pauses: list[float] = field(default_factory=list)
 
-    @property
+    @cached_property
     def store(self) -> Store:
-        """Opened afresh each time, as by another process."""
         found = repository.discover(open_git(self.directory, **self.environment).within(self.deadline_seconds))
         chosen = remote.choose(found.git, config.read_git_config(found.git), self.remote_name)
         copy = Copy(found.common_dir / "git-claim")
         return Store(found, chosen, self.namespace, copy, time.time, self.pauses.append, lambda: 0.5)
+
+    def reopen(self, deadline_seconds: float = DEADLINE_SECONDS) -> None:
+        """What configuration says now counts."""
+        self.deadline_seconds = deadline_seconds
+        self.__dict__.pop("store", None)
 
     def take(self, *names: str, chain: str = "chain-me", atomic: bool = False) -> dict[str, Settled]:
         """Pushes claims for items that it takes for free, and says what became of each."""

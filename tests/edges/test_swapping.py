@@ -189,7 +189,7 @@ def test_silent_server_is_unclear_within_a_few_deadlines(clone: Clone, opened: O
     swap = prepare(opened)
     with black_hole() as port:
         clone.config("remote.origin.url", f"git://127.0.0.1:{port}/server.git")
-        opened.deadline_seconds = 0.3
+        opened.reopen(0.3)
         began = time.monotonic()
         state = swap()
         assert time.monotonic() - began < 5
