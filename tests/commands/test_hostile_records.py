@@ -111,7 +111,7 @@ def test_record_that_cannot_be_read_is_held_for_everybody(
     assert server.refs() == {"refs/claims/issue-42": oid}
     held = f"issue 'server#42' is held by a claim whose record cannot be read: {trouble}"
     assert (taken.status, taken.stderr.splitlines()[0]) == (1, f"error: {held}")
-    assert (released.status, released.stderr.splitlines()[0]) == (128, f"error: {held}")
+    assert (released.status, released.stderr.splitlines()[0]) == (128, f"fatal: {held}")
     assert checked.stderr.splitlines()[0] == (
         f"error: issue 'server#42' is claimed by somebody whose record cannot be read: {trouble}"
     )
