@@ -130,7 +130,7 @@ def release(items: tuple[Named, ...], everything: bool, remove_worktree: bool, *
     if not answers:
         world.talk.result(f"{chain} holds nothing, nothing to release")
     if remove_worktree:
-        _remove_worktrees(world, [answer.item for answer in answers if answer.succeeded])
+        _remove_worktrees(world, chain, [answer.item for answer in answers if answer.succeeded])
     return world.talk.answers(answers, world.repo, chain, world.now)
 
 
@@ -200,11 +200,11 @@ def reclaim(item: Named, **shared: object) -> Exit:
     return world.talk.answers(answers, world.repo, None, world.now)
 
 
-def _remove_worktrees(world: World, items: Sequence[Item]) -> None:
-    """Removes the worktrees of lanes that worked on these items and hold nothing any more; says what stays and why."""
-    rows = lanes(world.store, world.workspace, world.settings.branch_pattern)
-    for row in rows:
-        if not set(row.items) <= set(items):
+def _remove_worktrees(world: World, chain: ChainId, items: Sequence[Item]) -> None:
+    """Removes worktrees in which `chain` worked on these items and holds nothing any more; says what stays and why."""
+    world.workspace.look_for_pushed(world.settings.integration_branch)
+    for row in lanes(world.store, world.workspace, world.settings.branch_pattern, chain):
+        if not set(row.items) <= set(items) or row.chain not in {chain, None}:
             continue
         kept = why_kept(row) or remove(world.workspace, row.worktree)
         path = printable(str(row.path))

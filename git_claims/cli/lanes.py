@@ -67,7 +67,7 @@ def start(item: Named, slug: str | None, cut_from: str | None, phase: str | None
 def lanes_command(**shared: object) -> Exit:
     """List the lanes of this clone: item, claim, branch, what is unsaved, path."""
     world = open_world(shared)
-    rows = lanes(world.store, world.workspace, world.settings.branch_pattern)
+    rows = lanes(world.store, world.workspace, world.settings.branch_pattern, world.chain_or_none())
     lines = [_lane_line(world, row) for row in rows]
     for line in render.table(("ITEM", "CLAIM", "BRANCH", "UNSAVED", "PATH"), lines) if rows else []:
         world.talk.data(line)
@@ -87,7 +87,10 @@ def prune_lanes(dry_run: bool, **shared: object) -> Exit:
     """
     world = open_world(shared)
     pruned = []
-    for each in prune(world.store, world.workspace, world.settings.branch_pattern, dry_run=dry_run):
+    settings = world.settings
+    for each in prune(
+        world.store, world.workspace, settings.branch_pattern, settings.integration_branch, dry_run=dry_run
+    ):
         pruned.append(each)
         path = printable(str(each.row.path))
         if each.kept is None:

@@ -289,6 +289,7 @@ def a_worktree_that_git_is_making(agent: ForkedAgent) -> None:
             "repeat in a while; where no git is at work on it any more, take it away with 'git worktree' first",
         ),
     ],
+    ids=lambda case: getattr(case, "__name__", ""),
 )
 def test_what_stands_in_the_way_is_named_and_left(
     agent: ForkedAgent, server: Server, obstacle: Callable[[ForkedAgent], None], error: str, hint: str
