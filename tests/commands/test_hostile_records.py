@@ -9,154 +9,177 @@ import pytest
 from tests.agents import Answer
 from tests.commands.telling import AGO, block, holders, plant, shown
 from tests.forked import ForkedAgent
-from tests.places import PERSON, Server
+from tests.places import CLAIMS, PERSON, Server
 
-Plant = Callable[[Server, str], str]
+# Makes an object out of a good record, spoiled in one way.
+Spoil = Callable[[Server, str], str]
 ESCAPE = "\x1b]0;owned\x07\x1b[31m"
 
 
-def lines(**changes: str | None) -> bytes:
-    """A good record of issue 42 but for the changes; None leaves a line out."""
-    good = {"issue": "42", "repo": "acme/ledger", "chain": "chain-rival", "host": "blade", "claimed_at": AGO}
-    return "".join(f"{key}={value}\n" for key, value in {**good, **changes}.items() if value is not None).encode()
+def good(number: int) -> str:
+    return f"issue={number}\nrepo=acme/ledger\nchain=chain-rival\nhost=blade\nclaimed_at={AGO}\n"
 
 
-def as_bytes(record: bytes) -> Plant:
-    return lambda server, name: server.plant_bytes(name, record)
+def text(change: Callable[[str], str]) -> Spoil:
+    return lambda server, record: server.make_commit(change(record).encode("utf-8", "surrogateescape"))
 
 
-def tag(server: Server, name: str) -> str:
-    commit = server.make_commit(lines())
-    header = f"object {commit}\ntype commit\ntag {name}\ntagger x <x@example.invalid> 0 +0000\n\n{ESCAPE}\n"
-    oid = server.git("mktag", stdin=header.encode()).stdout.strip()
-    server.plant(f"refs/claims/{name}", oid)
-    return oid
+def with_line(line: str) -> Spoil:
+    return text(lambda record: record + line)
 
 
-def blob(server: Server, name: str) -> str:
-    oid = server.git("hash-object", "-w", "--stdin", stdin=lines()).stdout.strip()
-    server.plant(f"refs/claims/{name}", oid)
-    return oid
+def without(key: str) -> Spoil:
+    return text(lambda record: "".join(line for line in record.splitlines(True) if not line.startswith(f"{key}=")))
 
 
-def tree(server: Server, name: str) -> str:
-    oid = server.git("rev-parse", f"{server.make_commit(lines())}^{{tree}}").stdout.strip()
-    server.plant(f"refs/claims/{name}", oid)
-    return oid
+def replaced(old: str, new: str) -> Spoil:
+    return text(lambda record: record.replace(old, new))
 
 
-def commit_of(server: Server, name: str, entry: str) -> str:
-    tree_oid = server.git("mktree", "--missing", stdin=f"{entry}\n".encode()).stdout.strip()
-    oid = server.git(*PERSON, "commit-tree", "-m", ESCAPE, tree_oid).stdout.strip()
-    server.plant(f"refs/claims/{name}", oid)
-    return oid
+def tree_with(entry: str) -> Spoil:
+    """A commit whose tree has one entry; braces in it stand for the commit of a good record."""
+
+    def spoil(server: Server, record: str) -> str:
+        line = entry.replace("{}", server.make_commit(record.encode())) if entry else ""
+        tree = server.git("mktree", "--missing", stdin=f"{line}\n".encode() if line else b"").stdout.strip()
+        return server.git(*PERSON, "commit-tree", "-m", ESCAPE, tree).stdout.strip()
+
+    return spoil
 
 
-def directory(server: Server, name: str) -> str:
-    inner = server.git("rev-parse", f"{server.make_commit(lines())}^{{tree}}").stdout.strip()
-    return commit_of(server, name, f"040000 tree {inner}\tclaim")
+def another_file(server: Server, record: str) -> str:
+    return server.make_commit(record.encode(), tree_name="Claim")
 
 
-def submodule(server: Server, name: str) -> str:
-    return commit_of(server, name, f"160000 commit {server.make_commit(lines())}\tclaim")
+def directory(server: Server, record: str) -> str:
+    return tree_with(f"040000 tree {tree(server, record)}\tclaim")(server, record)
 
 
-def empty_tree(server: Server, name: str) -> str:
-    tree_oid = server.git("mktree", stdin=b"").stdout.strip()
-    oid = server.git(*PERSON, "commit-tree", "-m", ESCAPE, tree_oid).stdout.strip()
-    server.plant(f"refs/claims/{name}", oid)
-    return oid
+def tag(server: Server, record: str) -> str:
+    header = f"object {server.make_commit(record.encode())}\ntype commit\ntag issue\ntagger x <x> 0 +0000\n\n{ESCAPE}\n"
+    return server.git("mktag", stdin=header.encode()).stdout.strip()
 
 
-HOSTILE: dict[str, tuple[Plant, str]] = {
-    "terminal escape": (as_bytes(lines(chain=f"chain-{ESCAPE}")), "a line of it is not key=value"),
-    "escape in a key": (as_bytes(lines() + f"{ESCAPE}=1\n".encode()), "a line of it is not key=value"),
-    "eight-bit escape": (as_bytes(lines(chain="chain-\x9b31m")), "a line of it is not key=value"),
-    "carriage return": (as_bytes(lines().replace(b"\n", b"\r\n")), "a line of it is not key=value"),
-    "null": (as_bytes(lines(host="bl\0ade")), "a line of it is not key=value"),
-    "line separator": (as_bytes(lines(host="blade\u2028chain=x")), "a line of it is not key=value"),
-    "no equals sign": (as_bytes(lines() + b"nonsense\n"), "a line of it is not key=value"),
-    "empty line": (as_bytes(lines() + b"\n"), "a line of it is not key=value"),
-    "key twice": (as_bytes(lines() + b"chain=chain-agent-1\n"), "a key stands in it twice"),
-    "cut short": (as_bytes(lines()[:-5]), "its last line is incomplete"),
-    "cut in the chain": (as_bytes(b"issue=42\nchain=chain-agent-1"), "its last line is incomplete"),
-    "empty": (as_bytes(b""), "its last line is incomplete"),
-    "not UTF-8": (as_bytes(lines() + b"note=\xff\xfe\n"), "it is not UTF-8"),
-    "huge": (as_bytes(lines(note="x" * 5000)), "it is larger than 4096 bytes"),
-    "very huge": (as_bytes(lines(note="x" * 5_000_000)), "it is larger than 4096 bytes"),
-    "no chain": (as_bytes(lines(chain=None)), "it names no chain"),
-    "empty chain": (as_bytes(lines(chain="")), "it names no chain"),
-    "another item": (as_bytes(lines(issue="43")), "it is the record of another item"),
-    "no item": (as_bytes(lines(issue=None)), "it is the record of another item"),
-    "another file": (
-        lambda s, name: s.plant_bytes(name, lines(), tree_name="Claim"),
-        "its tree has no file named claim",
-    ),
-    "empty tree": (empty_tree, "its tree has no file named claim"),
+def blob(server: Server, record: str) -> str:
+    return server.git("hash-object", "-w", "--stdin", stdin=record.encode()).stdout.strip()
+
+
+def tree(server: Server, record: str) -> str:
+    return server.git("rev-parse", f"{server.make_commit(record.encode())}^{{tree}}").stdout.strip()
+
+
+HOSTILE: dict[str, tuple[Spoil, str]] = {
+    "terminal escape": (replaced("rival", ESCAPE), "a line of it is not key=value"),
+    "escape in a key": (with_line(f"{ESCAPE}=1\n"), "a line of it is not key=value"),
+    "eight-bit escape": (replaced("rival", "\x9b31m"), "a line of it is not key=value"),
+    "carriage return": (replaced("\n", "\r\n"), "a line of it is not key=value"),
+    "null": (replaced("blade", "bl\0ade"), "a line of it is not key=value"),
+    "line separator": (replaced("blade", "blade\u2028chain=x"), "a line of it is not key=value"),
+    "no equals sign": (with_line("nonsense\n"), "a line of it is not key=value"),
+    "empty line": (with_line("\n"), "a line of it is not key=value"),
+    "key twice": (with_line("chain=chain-agent-1\n"), "a key stands in it twice"),
+    "cut short": (text(lambda record: record[:-5]), "its last line is incomplete"),
+    "cut in the chain": (text(lambda record: record[: record.index("rival")]), "its last line is incomplete"),
+    "empty": (text(lambda record: ""), "its last line is incomplete"),
+    "not UTF-8": (with_line("note=\udcff\udcfe\n"), "it is not UTF-8"),
+    "huge": (with_line(f"note={'x' * 5000}\n"), "it is larger than 4096 bytes"),
+    "very huge": (with_line(f"note={'x' * 5_000_000}\n"), "it is larger than 4096 bytes"),
+    "no chain": (without("chain"), "it names no chain"),
+    "empty chain": (replaced("chain-rival", ""), "it names no chain"),
+    "another item": (replaced("issue=", "issue=9"), "it is the record of another item"),
+    "no item": (without("issue"), "it is the record of another item"),
+    "another file": (another_file, "its tree has no file named claim"),
+    "empty tree": (tree_with(""), "its tree has no file named claim"),
     "a directory": (directory, "its tree has no file named claim"),
-    "a submodule": (submodule, "its tree has no file named claim"),
+    "a submodule": (tree_with("160000 commit {}\tclaim"), "its tree has no file named claim"),
     "a tag": (tag, "its ref holds a tag, not a commit"),
     "a blob": (blob, "its ref holds a blob, not a commit"),
     "a tree": (tree, "its ref holds a tree, not a commit"),
 }
-KINDS = pytest.mark.parametrize(("plant_it", "trouble"), HOSTILE.values(), ids=HOSTILE)
 
 
-@KINDS
-def test_record_that_cannot_be_read_is_held_for_everybody(
-    agent: ForkedAgent, server: Server, plant_it: Plant, trouble: str
-) -> None:
-    oid = plant_it(server, "issue-42")
-    taken, released, checked = (agent.claim(*words.split()) for words in ("42", "release 42", "check 42"))
-    assert server.refs() == {"refs/claims/issue-42": oid}
-    held = f"issue 'server#42' is held by a claim whose record cannot be read: {trouble}"
-    assert (taken.status, taken.stderr.splitlines()[0]) == (1, f"error: {held}")
-    assert (released.status, released.stderr.splitlines()[0]) == (128, f"fatal: {held}")
-    assert checked.stderr.splitlines()[0] == (
-        f"error: issue 'server#42' is claimed by somebody whose record cannot be read: {trouble}"
-    )
-    for answer in (taken, released, checked):
+@pytest.fixture
+def hostile(server: Server) -> dict[str, str]:
+    """All of them on the server, from issue 101 on: what is wrong with each, by item."""
+    for number, (spoil, _) in enumerate(HOSTILE.values(), start=101):
+        server.plant(f"{CLAIMS}issue-{number}", spoil(server, good(number)))
+    return {f"issue-{number}": trouble for number, (_, trouble) in enumerate(HOSTILE.values(), start=101)}
+
+
+def test_none_of_them_is_free_for_anybody(agent: ForkedAgent, server: Server, hostile: dict[str, str]) -> None:
+    before = server.refs()
+    numbers = [name.removeprefix("issue-") for name in hostile]
+    for command, status, outcome in (("take", 1, "held"), ("release", 128, "not-yours"), ("renew", 128, "not-yours")):
+        answer = agent.claim(command, *numbers, "--json")
+        items = answer.at("items")
+        assert isinstance(items, list)
+        assert {item["item"]: item["rival"]["trouble"] for item in items} == hostile
+        assert {(item["outcome"], item["reason"]) for item in items} == {(outcome, "unreadable")}
+        assert answer.status == status
         shown(answer)
+    assert server.refs() == before
 
 
-@KINDS
-def test_record_that_cannot_be_read_is_shown_by_its_id(
-    agent: ForkedAgent, server: Server, plant_it: Plant, trouble: str
+def test_each_of_them_is_shown_by_its_id_and_is_nobodys_to_a_check(
+    agent: ForkedAgent, server: Server, hostile: dict[str, str]
 ) -> None:
-    oid = plant_it(server, "issue-42")
-    answer = agent.claim("show", "42")
-    assert shown(answer) == block(f"""
+    agent.claim("ls", check=0)
+    refs = server.refs()
+    for name, trouble in hostile.items():
+        item = f"server#{name.removeprefix('issue-')}"
+        record, checked = agent.claim("show", name, "--cached"), agent.claim("check", name, "--cached")
+        assert record.stdout == f"item        {item}\nunreadable  {trouble}\nid          {refs[CLAIMS + name]}\n"
+        held = f"error: issue '{item}' is claimed by somebody whose record cannot be read: {trouble} (local copy, "
+        assert (record.status, checked.status, checked.stderr.startswith(held)) == (0, 1, True), checked
+        shown(record)
+        shown(checked)
+
+
+def test_one_of_them_is_refused_in_words(agent: ForkedAgent, server: Server) -> None:
+    server.plant_bytes("issue-42", b"nonsense\n")
+    assert shown(agent.claim("42")) == block("""
+        exit 1
+        --- stdout
+        --- stderr
+        error: issue 'server#42' is held by a claim whose record cannot be read: a line of it is not key=value
+        hint: 'git claim show 42' shows its id; a person has to decide what becomes of it
+        """)
+    assert shown(agent.claim("release", "42")) == block("""
+        exit 128
+        --- stdout
+        --- stderr
+        fatal: issue 'server#42' is held by a claim whose record cannot be read: a line of it is not key=value
+        hint: 'git claim show 42' shows its id; a person has to decide what becomes of it
+        """)
+    assert shown(agent.claim("show", "42")) == block("""
         exit 0
         --- stdout
         item        server#42
-        unreadable  {trouble}
+        unreadable  a line of it is not key=value
         id          <oid>
         --- stderr
         """)
-    assert oid in answer.stdout
-    assert agent.claim("show", "42", "--json").at("claim") == {"oid": oid, "readable": False, "trouble": trouble}
 
 
-def test_listing_shows_all_of_them_and_the_good_ones_too(agent: ForkedAgent, server: Server) -> None:
-    for number, (plant_it, _) in enumerate(HOSTILE.values(), start=100):
-        plant_it(server, f"issue-{number}")
+def test_listing_shows_all_of_them_and_the_good_ones_too(
+    agent: ForkedAgent, server: Server, hostile: dict[str, str]
+) -> None:
     plant(server, "issue-42", "chain-agent-1")
-    listed, document = agent.claim("ls"), agent.claim("ls", "--json")
-    cached = agent.claim("ls", "--cached")
-    rows = document.at("claims")
-    assert isinstance(rows, list)
-    assert [row["item"] for row in rows if not row["readable"]] == [f"issue-{100 + i}" for i in range(len(HOSTILE))]
-    # Those that were records of 42 are records of another item here, unless something else was found first.
-    assert listed.stdout.count("unreadable: ") == len(HOSTILE)
-    assert listed.stdout.count("\n") == len(HOSTILE) + 2
+    listed, cached = agent.claim("ls"), agent.claim("ls", "--cached")
+    rows = [line.split(maxsplit=6) for line in listed.stdout.splitlines()[1:]]
+    assert rows[0][:2] == ["42", "chain-agent-1"]
+    assert {f"issue-{row[0]}": row[6] for row in rows[1:]} == {
+        name: f"unreadable: {trouble}" for name, trouble in hostile.items()
+    }
     assert listed.stdout == cached.stdout
-    for answer in (listed, cached, document):
+    for answer in (listed, cached, agent.claim("ls", "--json")):
         shown(answer)
 
 
 def test_readable_record_is_shown_without_what_steers_a_terminal(agent: ForkedAgent, server: Server) -> None:
     # The direction marks reorder a line; they are no control characters, so the record is good.
-    server.plant_bytes("issue-42", lines(chain="chain-\u202elavir", branch="42-\u2066fix", **{"\u202ekey": "\u202ex"}))
+    record = good(42).replace("rival", "\u202elavir") + "branch=42-\u2066fix\n\u202ekey=\u202ex\n"
+    server.plant_bytes("issue-42", record.encode())
     for words in ("ls", "show 42", "check 42", "42", "release 42", "renew 42", "42 --wait=0"):
         answer = agent.claim(*words.split())
         shown(answer)

@@ -121,8 +121,8 @@ def test_nobody_is_asked_for_a_password_even_at_a_terminal(make_agent: MakeAgent
         exit 3
         --- stdout
         --- stderr
-        error: cannot read the claims of remote 'origin': fatal: could not read Username for 'http://127.0.0.1:<port>': \
-terminal prompts disabled
+        error: cannot read the claims of remote 'origin': \
+fatal: could not read Username for 'http://127.0.0.1:<port>': terminal prompts disabled
         hint: repeating is safe; 'git claim doctor' looks for the cause
         """)
 
