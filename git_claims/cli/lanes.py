@@ -11,10 +11,11 @@ from git_claims.cli.world import World, minted
 from git_claims.errors import Exit, Usage
 from git_claims.flows.lanes import LaneRow, LaneState, lanes, prune
 from git_claims.flows.start import start as start_flow
-from git_claims.git.lane_file import Lane, chain_of_start
+from git_claims.git.lane_file import Lane, StartNote, chain_of_start
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.item import Item, Kind, Named, branch_name, of_branch, slug_of
 from git_claims.protocol.text import printable
+from git_claims.protocol.transition import Outcome
 
 _SLUG = "work"
 _SLUG_CHARACTERS = 48
@@ -37,7 +38,8 @@ def start(item: Named, slug: str | None, cut_from: str | None, phase: str | None
         raise Usage("a pull request has a branch already; start opens lanes for issues", "claim it with 'git claim'")
     commit = None if cut_from is None else _commit(world, cut_from)
     with ExitStack() as stack:
-        chain = _chain(world, asked, stack)
+        note = _chain(world, asked, stack)
+        chain = note.chain
         branch = branch_name(world.settings.branch_pattern, asked, _slug(slug) or _known_slug(world, asked, chain))
         place = world.workspace.place(branch)
         asker = world.asker(chain, branch=branch, phase=phase, worktree=str(place.path))
@@ -51,6 +53,8 @@ def start(item: Named, slug: str | None, cut_from: str | None, phase: str | None
             cut_from=commit,
             integration=world.settings.integration_branch,
         )
+        if started.answer.outcome is not Outcome.UNKNOWN:
+            note.forget()
     if started.path is None or world.talk.as_json:
         status = world.talk.answers(
             [started.answer], world.repo, chain, world.now, path=str(started.path) if started.path else None
@@ -110,14 +114,14 @@ def prune_lanes(dry_run: bool, **shared: object) -> Exit:
     return Exit.DONE
 
 
-def _chain(world: World, item: Item, stack: ExitStack) -> ChainId:
-    """The chain in force, or one that a start that was killed may have left, or a new one; said before the push."""
+def _chain(world: World, item: Item, stack: ExitStack) -> StartNote:
+    """The chain in force, or one that a start that came to no end may have left, or a new one; said before the push."""
     if (found := world.identity()) is not None:
-        return found.chain
+        return StartNote(found.chain)
     directory = world.repository.common_dir / "git-claim"
-    chain = stack.enter_context(chain_of_start(directory, item, minted))
-    world.talk.say(f"chain {chain} (new)")
-    return chain
+    note = stack.enter_context(chain_of_start(directory, item, minted))
+    world.talk.say(f"chain {note.chain} (new)")
+    return note
 
 
 def _commit(world: World, revision: str) -> str:

@@ -545,6 +545,21 @@ def test_claim_that_cannot_be_given_back_is_said_to_remain(agent: ForkedAgent, s
     assert start(agent, "42").clone.path == lane_path(agent)
 
 
+def test_start_that_cannot_tell_is_continued_by_the_next_with_the_same_chain(
+    nobody: ForkedAgent, server: Server
+) -> None:
+    # The claim lands, the reply is lost, and nothing can be read.
+    server.reply_lost()
+    nobody.clone.config("remote.origin.uploadpack", "false")
+    answer = nobody.claim("start", "42")
+    assert (answer.status, answer.stdout) == (3, "")
+    server.calm()
+    nobody.clone.git("config", "--unset", "remote.origin.uploadpack")
+    lane = start(nobody, "42")
+    assert len(server.chain_of(FORTY_TWO)) == 1
+    assert lane_of(lane.clone.path)["chain"] == holders(server)["issue-42"]
+
+
 def test_checkout_that_fails_gives_the_claim_back_and_may_be_repeated(agent: ForkedAgent, server: Server) -> None:
     hook = agent.clone.path / ".git/hooks/post-checkout"
     hook.parent.mkdir(exist_ok=True)
