@@ -18,7 +18,7 @@ from git_claims.git.store import Store
 from git_claims.protocol.claim import ChainId, Seen
 from git_claims.protocol.item import Item, parse
 from git_claims.protocol.settlement import Applied, Settled
-from git_claims.protocol.transition import Asker, Decision, Swap, release, renew, take
+from git_claims.protocol.transition import Asker, Decision, Swap, reclaim, release, renew, take
 
 DEADLINE_SECONDS = 30.0
 
@@ -74,6 +74,9 @@ class Opened:
 
     def release(self, name: str, seen: Seen, chain: str = "chain-me") -> Settled:
         return self._swap([release(item(name), seen, ChainId(chain))])[item(name).name]
+
+    def reclaim(self, name: str, seen: Seen) -> Settled:
+        return self._swap([reclaim(item(name), seen, seen.oid)])[item(name).name]
 
     def _swap(self, decisions: list[Decision], atomic: bool = False) -> dict[str, Settled]:
         swaps = [each for each in decisions if isinstance(each, Swap)]
