@@ -120,6 +120,7 @@ def test_none_of_them_is_free_for_anybody(agent: ForkedAgent, server: Server, ho
     assert server.refs() == before
 
 
+# Over 3 s on a busy machine: two commands for each kind.
 def test_each_of_them_is_shown_by_its_id_and_is_nobodys_to_a_check(
     agent: ForkedAgent, server: Server, hostile: dict[str, str]
 ) -> None:
