@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def open_remote(directory: Path, name: str | None = None, **environment: str) ->
 
 @dataclass
 class Opened:
-    """A store in a place; `pauses` are the seconds it wanted to wait for."""
+    """A store in a place; the deadline is the remote's, `pauses` are the seconds it wanted to wait for."""
 
     directory: Path
     namespace: str = "refs/claims"
@@ -54,8 +54,9 @@ class Opened:
 
     @cached_property
     def store(self) -> Store:
-        found = repository.discover(open_git(self.directory, **self.environment).within(self.deadline_seconds))
+        found = open_repository(self.directory, **self.environment)
         chosen = remote.choose(found.git, config.read_git_config(found.git), self.remote_name)
+        chosen = replace(chosen, git=chosen.git.within(self.deadline_seconds))
         copy = Copy(found.common_dir / "git-claim")
         return Store(found, chosen, self.namespace, copy, time.time, self.pauses.append, lambda: 0.5)
 
