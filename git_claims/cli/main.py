@@ -61,8 +61,10 @@ def main(argv: list[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
     arguments = sys.argv[1:] if argv is None else argv
     _open_missing_streams()
-    signal.signal(signal.SIGTERM, _terminated)
-    signal.signal(signal.SIGHUP, _terminated)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # What was ignored when we were started, as nohup does it, stays so.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _terminated)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not turn an answer into a crash.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
