@@ -10,7 +10,7 @@ import click
 from git_claims.cli import render, words
 from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
 from git_claims.cli.world import CHAIN_VARIABLE, World
-from git_claims.errors import Exit, Refused, Usage
+from git_claims.errors import Exit, GitFailed, Refused, Usage
 from git_claims.flows.guard import Guard, Watch
 from git_claims.flows.push import Pushed, push, push_checked
 from git_claims.git.remote import Work
@@ -209,6 +209,8 @@ def _relayed(said: bytes) -> list[str]:
 
 def _current_branch(world: World) -> str | None:
     found = world.repository.git.run("symbolic-ref", "--quiet", "--short", "HEAD")
+    if found.status not in {0, 1}:
+        raise GitFailed(f"'git symbolic-ref' failed: {found.said}", "repeating is safe")
     return found.stdout.decode("utf-8", "surrogateescape").strip() if found.status == 0 else None
 
 
