@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -37,6 +38,8 @@ QUICK_ROUNDS = 1
 def main(words: Sequence[str] | None = None) -> int:
     """Measures and reports. Only a race without exactly one winner for each item is a failure."""
     wanted = _parser().parse_args(words)
+    # Servers and rooms go away behind a benchmark that is told to end.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with tempfile.TemporaryDirectory(prefix="git-claim-bench-", ignore_cleanup_errors=True) as root:
         ground.enter(Path(root))
         here = _ground(wanted, Path(root))
