@@ -13,11 +13,12 @@ from git_claims.errors import Exit, Usage
 from git_claims.flows.lanes import LaneRow, LaneState, lanes, prune
 from git_claims.flows.showing import give_back, look, take_one
 from git_claims.flows.start import start as start_flow
-from git_claims.git.lane_file import Lane, chain_of_start
+from git_claims.git.lane_file import Lane, StartNote, chain_of_start
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.issue import Issue
 from git_claims.protocol.item import Item, Kind, Named, branch_name, of_branch, slug_of
 from git_claims.protocol.text import printable
+from git_claims.protocol.transition import Outcome
 
 _SLUG = "work"
 _SLUG_CHARACTERS = 48
@@ -40,7 +41,8 @@ def start(item: Named, slug: str | None, cut_from: str | None, phase: str | None
         raise Usage("a pull request has a branch already; start opens lanes for issues", "claim it with 'git claim'")
     commit = None if cut_from is None else _commit(world, cut_from)
     with ExitStack() as stack:
-        chain = _chain(world, asked, stack)
+        note = _chain(world, asked, stack)
+        chain = note.chain
         board = world.board()
         looked = look(board, [asked])
         words_of_branch = _slug(slug) or _known_slug(world, asked, chain) or _slug_of_title(looked.issues[asked])
@@ -56,6 +58,8 @@ def start(item: Named, slug: str | None, cut_from: str | None, phase: str | None
             cut_from=commit,
             integration=world.settings.integration_branch,
         )
+        if started.answer.outcome is not Outcome.UNKNOWN:
+            note.forget()
     if started.path is None or world.talk.as_json:
         status = world.talk.answers(
             [started.answer], world.repo, chain, world.now, path=str(started.path) if started.path else None
@@ -72,7 +76,7 @@ def start(item: Named, slug: str | None, cut_from: str | None, phase: str | None
 def lanes_command(**shared: object) -> Exit:
     """List the lanes of this clone: item, claim, branch, what is unsaved, path."""
     world = open_world(shared)
-    rows = lanes(world.store, world.workspace, world.settings.branch_pattern)
+    rows = lanes(world.store, world.workspace, world.settings.branch_pattern, world.chain_or_none())
     lines = [_lane_line(world, row) for row in rows]
     for line in render.table(("ITEM", "CLAIM", "BRANCH", "UNSAVED", "PATH"), lines) if rows else []:
         world.talk.data(line)
@@ -92,7 +96,10 @@ def prune_lanes(dry_run: bool, **shared: object) -> Exit:
     """
     world = open_world(shared)
     pruned = []
-    for each in prune(world.store, world.workspace, world.settings.branch_pattern, dry_run=dry_run):
+    settings = world.settings
+    for each in prune(
+        world.store, world.workspace, settings.branch_pattern, settings.integration_branch, dry_run=dry_run
+    ):
         pruned.append(each)
         path = printable(str(each.row.path))
         if each.kept is None:
@@ -112,14 +119,14 @@ def prune_lanes(dry_run: bool, **shared: object) -> Exit:
     return Exit.DONE
 
 
-def _chain(world: World, item: Item, stack: ExitStack) -> ChainId:
-    """The chain in force, or one that a start that was killed may have left, or a new one; said before the push."""
+def _chain(world: World, item: Item, stack: ExitStack) -> StartNote:
+    """The chain in force, or one that a start that came to no end may have left, or a new one; said before the push."""
     if (found := world.identity()) is not None:
-        return found.chain
+        return StartNote(found.chain)
     directory = world.repository.common_dir / "git-claim"
-    chain = stack.enter_context(chain_of_start(directory, item, minted))
-    world.talk.say(f"chain {chain} (new)")
-    return chain
+    note = stack.enter_context(chain_of_start(directory, item, minted))
+    world.talk.say(f"chain {note.chain} (new)")
+    return note
 
 
 def _commit(world: World, revision: str) -> str:

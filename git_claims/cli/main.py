@@ -64,17 +64,21 @@ def main(argv: list[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
     arguments = sys.argv[1:] if argv is None else argv
     _open_missing_streams()
-    signal.signal(signal.SIGTERM, _terminated)
-    signal.signal(signal.SIGHUP, _terminated)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # What was ignored when we were started, as nohup does it, stays so.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _terminated)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not turn an answer into a crash.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
-    talk = Talk(as_json="--json" in arguments, quiet=False)
+    talk, stdout = Talk(as_json="--json" in arguments, quiet=False), sys.stdout
     try:
         return _run(arguments, talk)
-    except BrokenPipeError:
-        # Only of click's own help: a Talk goes on without its listener.
-        mute(sys.stdout)
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise
+        # click put another stream there and ended with 1: nobody reads its help. That is not the answer no.
+        mute(stdout)
         return Exit.DONE
     except CannotWrite as error:
         talk.error(error.message, error.hint, fatal=True)
@@ -90,7 +94,7 @@ def _run(arguments: list[str], talk: Talk) -> int:
         where = error.ctx.command_path if error.ctx else "git claim"
         talk.failure(Usage(words.usage(error.format_message()), f"'{where} -h' shows how it is used"))
         return Exit.USAGE
-    except (BrokenPipeError, CannotWrite):
+    except CannotWrite:
         raise
     except ClaimError as error:
         talk.failure(error)

@@ -10,7 +10,7 @@ import click
 from git_claims.cli import render, words
 from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
 from git_claims.cli.world import CHAIN_VARIABLE, World
-from git_claims.errors import Exit, Refused, Usage
+from git_claims.errors import Exit, GitFailed, Refused, Usage
 from git_claims.flows.guard import Guard, Watch
 from git_claims.flows.push import Pushed, push, push_checked
 from git_claims.flows.showing import give_back, take_one
@@ -21,6 +21,8 @@ from git_claims.protocol.text import printable, without_credentials
 from git_claims.protocol.transition import Outcome, Reason
 
 _LEASE = "--force-with-lease"
+# What git says around a refusal, which is told in our own words.
+_NOISE = ("hint:", "To ", "error: failed to push", "error: atomic push failed", "fatal: the remote end hung up")
 
 
 class PushCommand(click.Command):
@@ -64,7 +66,7 @@ def push_command(
         remote_name,
     )
     _check_remote(world, remote_name, checked, dry_run)
-    items = _items_of_work(world, branch)
+    items = _items_of_work(world, branch, refspecs)
     chain = world.chain_of_holder(items)
     asker = world.asker(chain, named=False, branch=branch if not refspecs else None)
     pushed = (push_checked if checked else push)(world.store, items, asker, work)
@@ -148,8 +150,9 @@ def _say_event(world: World, line: str, is_error: bool) -> None:
 def _say_pushed(world: World, pushed: Pushed, work: Work, chain: ChainId) -> Exit:
     for line in _relayed(pushed.said):
         world.talk.say(line)
-    if pushed.landed and all(answer.succeeded for answer in pushed.answers):
-        what = ", ".join(f"{printable(ref.removeprefix('refs/heads/'))}" for ref in _branches(pushed))
+    if pushed.landed and not _rejected(pushed) and all(answer.succeeded for answer in pushed.answers):
+        moved = [ref for ref in _branches(pushed) if pushed.branches[ref].flag != "="]
+        what = ", ".join(printable(ref.removeprefix("refs/heads/")) for ref in moved)
         renewed = ", ".join(words.qualified(answer.item, world.repo) for answer in pushed.answers)
         world.talk.result(
             f"{'would push' if work.dry_run else 'pushed'} {what or 'nothing new'}; claim of {renewed} holds"
@@ -177,17 +180,10 @@ def _say_pushed(world: World, pushed: Pushed, work: Work, chain: ChainId) -> Exi
 def _say_not_pushed(world: World, pushed: Pushed) -> Exit:
     failed = [answer for answer in pushed.answers if not answer.succeeded]
     what = {True: "the branch landed, but", False: "nothing was pushed:", None: "cannot tell whether it was pushed:"}
-    rejected = [
-        f"{printable(ref)}: {line.summary}"
-        for ref, line in pushed.branches.items()
-        if ref in _branches(pushed) and line.flag == "!" and "atomic" not in line.summary
-    ]
-    withheld = all(answer.reason is Reason.HOST_REFUSED for answer in failed)
-    if pushed.landed is not True and withheld:
-        detail = "; ".join(rejected) or printable(failed[0].detail or "" if failed else "git push failed")
-        world.talk.error(
-            f"{what[pushed.landed]} {detail}", "the claim is still yours; bring the branch up to date and repeat"
-        )
+    if all(answer.reason is Reason.HOST_REFUSED for answer in failed):
+        landed = "only a part was pushed:" if pushed.landed else what[pushed.landed]
+        detail = "; ".join(_rejected(pushed)) or printable(failed[0].detail or "" if failed else "git push failed")
+        world.talk.error(f"{landed} {detail}", "the claim is still yours; bring the branch up to date and repeat")
         return Exit.NO
     if any(answer.reason is Reason.NO_ATOMIC for answer in failed):
         world.talk.error(
@@ -207,15 +203,23 @@ def _branches(pushed: Pushed) -> list[str]:
     return [ref for ref in pushed.branches if not ref.startswith(tuple(f"{each}/" for each in NAMESPACES))]
 
 
+def _rejected(pushed: Pushed) -> list[str]:
+    """What git said of each branch that did not land for its own sake."""
+    lines = ((ref, pushed.branches[ref]) for ref in _branches(pushed))
+    return [f"{ref}: {line.summary}" for ref, line in lines if line.flag == "!" and "atomic" not in line.summary]
+
+
 def _relayed(said: bytes) -> list[str]:
-    """What git, its hooks and the server said, safe for a terminal; advice is left out, ours follows."""
+    """What git, its hooks and the server said, safe for a terminal."""
     lines = said.decode("utf-8", "replace").replace("\r", "\n").split("\n")
     kept = [printable(without_credentials(line)) for line in lines if line.strip()]
-    return [line for line in kept if not line.startswith(("hint:", "error: failed to push", "To "))]
+    return [line for line in kept if not line.startswith(_NOISE)]
 
 
 def _current_branch(world: World) -> str | None:
     found = world.repository.git.run("symbolic-ref", "--quiet", "--short", "HEAD")
+    if found.status not in {0, 1}:
+        raise GitFailed(f"'git symbolic-ref' failed: {found.said}", "repeating is safe")
     return found.stdout.decode("utf-8", "surrogateescape").strip() if found.status == 0 else None
 
 
@@ -232,7 +236,8 @@ def _refspec(text: str) -> str:
             f"'{printable(text)}' is not a refspec that a fence can carry",
             "write BRANCH or SOURCE:BRANCH, without '+', patterns or deletes",
         )
-    if any((target or source).startswith(f"{namespace}/") for namespace in NAMESPACES):
+    # git completes a name: 'claims/issue-42' is a ref that the remote has, or a branch in the other namespace.
+    if (target or source).removeprefix("refs/").removeprefix("heads/").startswith("claims/"):
         raise Usage(
             f"'{printable(text)}' names a claim; claims change by their own commands", "'git claim -h' lists them"
         )
@@ -253,10 +258,15 @@ def _check_remote(world: World, name: str | None, checked: bool, dry_run: bool) 
         )
 
 
-def _items_of_work(world: World, branch: str | None) -> list[Item]:
-    if world.lane is not None and world.lane.items:
-        return list(world.lane.items)
-    item = of_branch(world.settings.branch_pattern, branch) if branch else None
-    if item is None:
+def _items_of_work(world: World, branch: str | None, refspecs: tuple[str, ...]) -> list[Item]:
+    """The lane's items, and every item that a pushed branch names: none lands on the claim of another item."""
+    targets = [each.rpartition(":")[2] for each in refspecs] or [branch or ""]
+    pushed = [branch if target in {"HEAD", "@"} else target.removeprefix("refs/heads/") for target in targets]
+    pattern = world.settings.branch_pattern
+    named = [item for each in pushed if each and (item := of_branch(pattern, each)) is not None]
+    found = [*(world.lane.items if world.lane else ()), *named]
+    if not found and branch and (item := of_branch(pattern, branch)) is not None:
+        found = [item]
+    if not found:
         raise Usage("this is no lane and the branch names no item", "'git claim start 42' opens a lane")
-    return [item]
+    return list(dict.fromkeys(found))

@@ -13,7 +13,7 @@ from git_claims.flows.lanes import lanes, remove, why_kept
 from git_claims.flows.release import mine, with_bundles
 from git_claims.flows.showing import Board, Looked, apply, failures, look, release_shown
 from git_claims.protocol import signals
-from git_claims.protocol.claim import Claim
+from git_claims.protocol.claim import ChainId, Claim
 from git_claims.protocol.issue import Edit, Issue, PullState
 from git_claims.protocol.item import Item, Kind, Named
 from git_claims.protocol.signals import Release
@@ -93,7 +93,7 @@ def release(
     if not answers:
         world.talk.result(f"{chain} holds nothing, nothing to release")
     if remove_worktree:
-        _remove_worktrees(world, done)
+        _remove_worktrees(world, chain, done)
     return world.talk.answers(answers, world.repo, chain, world.now)
 
 
@@ -192,11 +192,11 @@ def _check(given: Sequence[Release], ci_done: bool, pull: int | None, reason: st
             raise Usage("text for a comment must not have control characters")
 
 
-def _remove_worktrees(world: World, items: Sequence[Item]) -> None:
-    """Removes the worktrees of lanes that worked on these items and hold nothing any more; says what stays and why."""
-    rows = lanes(world.store, world.workspace, world.settings.branch_pattern)
-    for row in rows:
-        if not set(row.items) <= set(items):
+def _remove_worktrees(world: World, chain: ChainId, items: Sequence[Item]) -> None:
+    """Removes worktrees in which `chain` worked on these items and holds nothing any more; says what stays and why."""
+    world.workspace.look_for_pushed(world.settings.integration_branch)
+    for row in lanes(world.store, world.workspace, world.settings.branch_pattern, chain):
+        if not set(row.items) <= set(items) or row.chain not in {chain, None}:
             continue
         kept = why_kept(row) or remove(world.workspace, row.worktree)
         path = printable(str(row.path))

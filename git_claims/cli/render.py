@@ -91,7 +91,7 @@ class Talk:
                 self.result(words.success(answer, repo, now))
             else:
                 line, hint = words.refusal(answer, repo, now)
-                self.error(line, fatal=answer.outcome is Outcome.REFUSED)
+                self.error(line, fatal=_cannot(answer))
                 hints.setdefault((answer.outcome, answer.reason), hint)
         for note in dict.fromkeys(note for answer in answers for note in answer.notes):
             self.warn(printable(note))

@@ -52,18 +52,24 @@ class Pruned:
     kept: str | None
 
 
-def lanes(store: Store, workspace: Workspace, pattern: str) -> list[LaneRow]:
-    """Returns this clone's lanes in order of their items, with one read of the remote's claims."""
+def lanes(store: Store, workspace: Workspace, pattern: str, chain: ChainId | None = None) -> list[LaneRow]:
+    """Returns this clone's lanes in order of their items, with one read of the remote's claims.
+
+    `chain`, the one in force, stands in for worktrees that were made by hand and name an item by their branch.
+    """
     # Worktrees first: a lane that is opened meanwhile has its claim already, and must not be seen without it.
     worktrees = workspace.worktrees()
     claims = store.read_all().claims
-    found = [_row(worktree, workspace, claims, pattern) for worktree in worktrees]
+    found = [_row(worktree, workspace, claims, pattern, chain) for worktree in worktrees]
     rows = [row for row in found if row is not None]
     return sorted(rows, key=lambda row: (row.items[0].order, str(row.path)))
 
 
-def prune(store: Store, workspace: Workspace, pattern: str, *, dry_run: bool) -> Iterator[Pruned]:
+def prune(
+    store: Store, workspace: Workspace, pattern: str, integration: str | None, *, dry_run: bool
+) -> Iterator[Pruned]:
     """Removes, one by one, worktrees whose claim was given up and whose work is saved; never any other."""
+    workspace.look_for_pushed(integration)
     for row in lanes(store, workspace, pattern):
         kept = why_kept(row)
         if kept is None and not dry_run:
@@ -75,6 +81,8 @@ def why_kept(row: LaneRow) -> str | None:
     """Returns why a lane's worktree has to stay; None where nothing speaks for it."""
     if row.state in {LaneState.MINE, LaneState.LOST}:
         return "it holds its claim" if row.state is LaneState.MINE else "its claim was lost to another chain"
+    if row.chain is None:
+        return "no chain has worked in it, somebody made it by hand"
     return "it is locked" if row.worktree.locked else row.unsaved
 
 
@@ -87,7 +95,9 @@ def remove(workspace: Workspace, worktree: Worktree) -> str | None:
     return None
 
 
-def _row(worktree: Worktree, workspace: Workspace, claims: Mapping[Item, Seen], pattern: str) -> LaneRow | None:
+def _row(
+    worktree: Worktree, workspace: Workspace, claims: Mapping[Item, Seen], pattern: str, in_force: ChainId | None
+) -> LaneRow | None:
     lane = worktree.lane
     named = of_branch(pattern, worktree.branch) if worktree.branch else None
     items = (lane.items or lane.released) if lane else ()
@@ -95,7 +105,7 @@ def _row(worktree: Worktree, workspace: Workspace, claims: Mapping[Item, Seen], 
     if not items:
         return None
     chain = lane.chain if lane else None
-    state, rival = _state(items, chain, lane is not None and not lane.items and bool(lane.released), claims)
+    state, rival = _state(items, chain or in_force, lane is not None and not lane.items and bool(lane.released), claims)
     return LaneRow(worktree, items, chain, state, rival, workspace.unsaved(worktree))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from git_claims.errors import CannotTell
@@ -27,7 +27,7 @@ _TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """What became of the claims and of the work. `landed` is None where it cannot be told.
+    """What became of the claims and of the work. `landed`: all of it, or without a fence some; None: cannot be told.
 
     `branches` holds git's verdict by ref, `said` what git, its hooks and the server said.
     """
@@ -53,7 +53,7 @@ def push(store: Store, items: Sequence[Item], asker: Asker, work: Work) -> Pushe
     for _ in range(_TRIES):
         swaps = [each for each in decisions if isinstance(each, Swap)]
         if len(swaps) < len(decisions):
-            return Pushed([_unless_ours(each) for each in decisions], False, pushed.branches, pushed.said)
+            return replace(pushed, answers=[_unless_ours(each) for each in decisions])
         settled, report = store.fence(swaps, work)
         moved = {item: state.seen for item, state in settled.items() if isinstance(state, Moved)}
         answers = [answer_to(swap, settled[swap.item]) or _untouched(swap) for swap in swaps]
@@ -75,7 +75,8 @@ def push_checked(store: Store, items: Sequence[Item], asker: Asker, work: Work) 
         return Pushed(answers, False)
     held = [f"claim={answer.claim.oid}" for answer in answers if answer.claim]
     report = store.push_work(work, held)
-    landed = True if report.clean(()) else (False if report.was_answered else None)
+    moved = any(line.flag not in "!=" for line in report.lines.values())
+    landed = True if report.clean(()) or moved else (False if report.was_answered else None)
     try:
         after = store.read(items)
     except CannotTell as silence:
@@ -96,7 +97,8 @@ def _decisions(items: Sequence[Item], seen: dict[Item, Seen | None], asker: Aske
 def _pushed(report: PushReport, answers: list[Answer], work: Work) -> Pushed:
     applied = all(answer.succeeded for answer in answers)
     unclear = any(answer.outcome is Outcome.UNKNOWN for answer in answers)
-    landed = None if unclear else applied
+    # Without a verdict it may have landed, and somebody taken the claim since.
+    landed = applied or (False if report.was_answered and not unclear else None)
     return Pushed(answers, landed, report.lines, report.finished.stderr)
 
 

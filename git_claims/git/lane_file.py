@@ -70,9 +70,22 @@ def write_lane(git_dir: Path, lane: Lane) -> None:
         raise GitFailed(f"cannot write the lane file '{git_dir / _FILE}': {error.strerror}") from error
 
 
+@dataclass(frozen=True, slots=True)
+class StartNote:
+    """The chain of one start. `forget` is for when the lane file names it, or nothing is held."""
+
+    chain: ChainId
+    descriptor: int | None = None
+
+    def forget(self) -> None:
+        """Ends what a later start could continue."""
+        if self.descriptor is not None:
+            os.ftruncate(self.descriptor, 0)
+
+
 @contextmanager
-def chain_of_start(directory: Path, item: Item, minted: Callable[[], ChainId]) -> Iterator[ChainId]:
-    """Gives the chain for a start that has none, the same one again after a start that was killed.
+def chain_of_start(directory: Path, item: Item, minted: Callable[[], ChainId]) -> Iterator[StartNote]:
+    """Gives the chain for a start that has none, the same one again after a start that came to no end.
 
     It is noted before anything is pushed, so that no claim is ever held by a chain that nobody can name. The note is
     believed only while its lock is free: a start that still runs keeps its chain to itself.
@@ -80,17 +93,22 @@ def chain_of_start(directory: Path, item: Item, minted: Callable[[], ChainId]) -
     descriptor = open_lock(directory / f"start-{item.name}")
     try:
         if not try_lock(descriptor):
-            yield minted()
+            yield StartNote(minted())
             return
-        noted = os.pread(descriptor, 1024, 0).decode("utf-8", "replace").strip()
-        chain = check_chain(noted) if noted else minted()
+        chain = _noted(descriptor) or minted()
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, chain.encode(), 0)
-        yield chain
-        # Only reached where the start came to an end: by then the lane file names the chain, or nothing is held.
-        os.ftruncate(descriptor, 0)
+        yield StartNote(chain, descriptor)
     finally:
         os.close(descriptor)
+
+
+def _noted(descriptor: int) -> ChainId | None:
+    try:
+        return check_chain(os.pread(descriptor, 1024, 0).decode("utf-8"))
+    except ValueError:
+        # Empty, or cut short: nothing was pushed under it.
+        return None
 
 
 def _items(document: dict[str, object], key: str) -> tuple[Item, ...]:

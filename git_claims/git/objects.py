@@ -67,12 +67,13 @@ def parse_batch(answer: bytes) -> Iterator[bytes]:
     """Yields the content of each object that `git cat-file --batch` found; raises GitFailed on another grammar."""
     position = 0
     while position < len(answer):
-        end = answer.index(b"\n", position)
+        end = answer.find(b"\n", position)
         header, position = answer[position:end], end + 1
-        if header.endswith(b" missing"):
+        if end >= 0 and header.endswith(b" missing"):
             continue
         words = header.split(b" ")
-        if len(words) != 3 or not words[2].isdigit():
+        size = int(words[2]) if end >= 0 and len(words) == 3 and words[2].isdigit() else len(answer)
+        if answer[position + size : position + size + 1] != b"\n":
             raise GitFailed("'git cat-file' answered in a form this program does not know")
-        yield answer[position : position + int(words[2])]
-        position += int(words[2]) + 1
+        yield answer[position : position + size]
+        position += size + 1

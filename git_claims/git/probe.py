@@ -53,16 +53,19 @@ class Probe:
             atomic = not report.lacks_atomic
             if not atomic:
                 report = self._remote.push(made)
-            held |= self._standing(refs)
+            found = self._remote.list_refs(*refs)
+            # What was accepted, or may have been, and is hidden from readers is there all the same and has to go again.
+            held |= dict.fromkeys(refs, first) if report.clean(made) or not report.lines else found or {}
             if not report.clean(made):
                 return self._failed(report, refs[0], atomic)
-            unreadable = set(held) != set(refs)
-            # What was accepted and is hidden from readers is there all the same, and has to go again.
-            held |= {ref: first for ref in refs if ref not in held}
+            if found is None:
+                return Tried(atomic, silent="refs were written, and then it did not say which it has")
             replaced = [RefUpdate(ref, first, second) for ref in refs]
             report = self._remote.push(replaced)
             if not report.clean(replaced):
+                held |= self._remote.list_refs(*refs) or {}
                 return self._failed(report, refs[0], atomic)
+            unreadable = found != held
             held |= dict.fromkeys(refs, second)
             return Tried(atomic, None, unreadable, self._delete(held))
         finally:
@@ -78,13 +81,11 @@ class Probe:
         """Deletes what the probe left, and returns why that failed. Asked twice, it finds nothing to do."""
         deleted = [RefUpdate(ref, oid, None) for ref, oid in held.items()]
         report = self._remote.push(deleted)
-        if report.clean(deleted):
+        # Without a verdict the refs themselves say whether they are gone.
+        if report.clean(deleted) or (not report.lines and self._remote.list_refs(*held) == {}):
             held.clear()
             return None
         return report.words(deleted[0].ref)
-
-    def _standing(self, refs: tuple[str, str]) -> dict[str, Oid]:
-        return self._remote.list_refs(*refs) or {}
 
     def _object(self, part: str) -> Oid:
         claim = Claim(issue=f"probe {self.nonce}", chain=ChainId("git-claim-doctor"), nonce=part, claimed_at=self.now)

@@ -6,10 +6,12 @@ What the answer means is for the callers; nothing here knows a git command.
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import FrameType
 
 from git_claims.errors import GitFailed
 from git_claims.protocol.text import message_of
@@ -34,6 +36,7 @@ _REDIRECTIONS = (
     "GIT_REPLACE_REF_BASE",
 )
 _GRACE_SECONDS = 2.0
+_Handler = Callable[[int, FrameType | None], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,36 @@ def run(
     stdin: bytes | None = None,
 ) -> Finished:
     """Runs one child to its end; on the deadline, Ctrl-C or SIGTERM its whole group is ended first."""
-    return wait(start(command, directory, environment, stdin is not None), deadline_seconds, stdin)
+    child: subprocess.Popen[bytes] | None = None
+    try:
+        with signals_held():
+            child = start(command, directory, environment, stdin is not None)
+        return wait(child, deadline_seconds, stdin)
+    except BaseException:
+        if child is not None and child.returncode is None:
+            _end(child)
+        raise
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Lets Ctrl-C and its like wait for the block: what starts in that moment would be nobody's, and run on."""
+    caught: list[int] = []
+    handlers: dict[int, _Handler] = {}
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                handler = signal.getsignal(number)
+                # A signal that is ignored stays so in the child.
+                if callable(handler):
+                    handlers[number] = handler
+                    signal.signal(number, lambda number, _: caught.append(number))
+        yield
+    finally:
+        for held, handler in handlers.items():
+            signal.signal(held, handler)
+        for held in caught:
+            signal.raise_signal(held)
 
 
 def start(
@@ -153,4 +185,5 @@ def _end(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe is not None:
             pipe.close()
+    child.poll()
     return said

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from git_claims.git.process import Finished, Git, start, wait
+from git_claims.git.process import Finished, Git, signals_held, start, wait
 
 _AGENT_SECONDS = 120.0
 
@@ -36,9 +36,11 @@ class Sandbox:
         """Runs `git claim` with the same arguments once for each (clone, chain), all at the same time."""
         command = [sys.executable, "-m", "git_claims", *arguments]
         with ExitStack() as running:
-            children = [start(command, place, self._environment_of(chain)) for place, chain in agents]
-            for child in children:
-                running.callback(wait, child, 0.0)
+            children = []
+            for place, chain in agents:
+                with signals_held():
+                    children.append(start(command, place, self._environment_of(chain)))
+                    running.callback(wait, children[-1], 0.0)
             return [wait(child, _AGENT_SECONDS) for child in children]
 
     def holder(self, name: str) -> str | None:

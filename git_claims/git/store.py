@@ -282,7 +282,9 @@ class Store:
         """Builds the commit with pygit2; None where that cannot open the repository (sha256, reftable, partial)."""
         try:
             import pygit2  # imported late: it costs more than the rest of the program, and reads do without it
-
+        except ImportError:
+            return None
+        try:
             # git has just checked who owns this directory, with the exceptions that its configuration allows.
             pygit2.settings.owner_validation = False
             objects = pygit2.Repository(str(self.repository.common_dir))
@@ -291,7 +293,7 @@ class Store:
             author = pygit2.Signature(_NAME, _EMAIL, int(self.clock()), 0, "utf-8")
             # No parents: a claim can never be a fast-forward of another, even for a push without a lease.
             return Oid(str(objects.create_commit(None, author, author, subject, tree.write(), [])))
-        except (ImportError, pygit2.GitError, KeyError, ValueError, OSError):
+        except (pygit2.GitError, KeyError, ValueError, OSError):
             return None
 
     def _build_with_git(self, record: bytes, subject: str) -> Oid:

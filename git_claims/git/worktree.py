@@ -11,7 +11,7 @@ from pathlib import Path
 from git_claims.errors import ClaimError, GitFailed
 from git_claims.git.lane_file import Lane, read_lane, write_lane
 from git_claims.git.lock import locked
-from git_claims.git.process import Git
+from git_claims.git.process import Finished, Git
 from git_claims.git.remote import Remote
 from git_claims.git.repository import Repository
 
@@ -145,7 +145,7 @@ class Workspace:
     def unsaved(self, worktree: Worktree) -> str | None:
         """Says what would be lost with a worktree; None where nothing would."""
         if worktree.gone:
-            return None
+            return None if worktree.branch else "its last commit is on no branch"
         status = self._git_in(worktree.path).run("status", "--porcelain", "-z", "--untracked-files=normal")
         if status.status != 0:
             return f"its state cannot be read: {status.said}"
@@ -161,6 +161,14 @@ class Workspace:
             "rev-list", "--count", revision, "--not", f"--remotes={self.remote.name}", f"--glob={_KEPT}*"
         )
         return int(answer)
+
+    def look_for_pushed(self, integration: str | None) -> None:
+        """Asks the remote what it has of the lanes' branches; where that fails, what was seen last has to do."""
+        named = [worktree.branch for worktree in self.worktrees() if worktree.branch]
+        if not named:
+            return
+        with self._serialised():
+            self._fetch(integration, *named)
 
     def remove(self, worktree: Worktree) -> None:
         """Removes a worktree whose work is saved; git itself refuses once more where it is not."""
@@ -189,8 +197,7 @@ class Workspace:
 
     def _fetch_base(self, branch: str, integration: str | None) -> str:
         """Fetches the default branch, and this branch if somebody pushed it; returns what a new lane is cut from."""
-        source = f"refs/heads/{integration}" if integration else "HEAD"
-        finished = self.remote.fetch_work([f"+{source}:{_BASE}", f"+refs/heads/{branch}*:{_PUSHED}/{branch}*"])
+        finished = self._fetch(integration, branch)
         if finished.status != 0:
             raise GitFailed(
                 f"cannot fetch the branch to start from: {finished.said}",
@@ -198,6 +205,11 @@ class Workspace:
             )
         pushed = self._git.run("rev-parse", "--verify", "--quiet", f"{_PUSHED}/{branch}^{{commit}}")
         return pushed.stdout.decode().strip() if pushed.status == 0 else _BASE
+
+    def _fetch(self, integration: str | None, *branches: str) -> Finished:
+        source = f"refs/heads/{integration}" if integration else "HEAD"
+        pushed = (f"+refs/heads/{branch}*:{_PUSHED}/{branch}*" for branch in branches)
+        return self.remote.fetch_work([f"+{source}:{_BASE}", *pushed])
 
     def _refuse_if_checked_out(self, place: Place) -> None:
         listed = self._git.ask("worktree", "list", "--porcelain", "-z").decode("utf-8", "surrogateescape")

@@ -35,7 +35,7 @@ def message_of(stderr: bytes, lines: int = 4) -> str:
     text = stderr.decode("utf-8", "replace").replace("\r", "\n")
     said = [printable(line).strip() for line in _LOCK_ADVICE.sub("", text).split("\n")]
     # Advice is for people who run git by hand; some of it names commands that lose work.
-    left_out = ("hint:", "error: failed to push some refs")
+    left_out = ("hint:", "remote: hint:", "error: failed to push some refs")
     kept = [line for line in said if line not in {"", "remote:"} and not line.startswith(left_out)]
     return without_credentials("; ".join(kept[-lines:]))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents import Answer
-from tests.commands.lane import everything, inside, lane_of, lane_path, shared, start, work
+from tests.commands.lane import everything, lane_of, lane_path, shared, start, work
 from tests.commands.telling import block, holders, plant, shown
 from tests.conftest import MakeAgent
 from tests.forked import ForkedAgent, forked, race_forked
@@ -36,6 +36,7 @@ def every_kind(agent: ForkedAgent, server: Server) -> None:
     assert (lost.clone.path, freed.clone.path) == (lane_path(agent, "43-work"), lane_path(agent, "45-work"))
 
 
+# Over 3 s, as is each test with every kind of lane: seven of them are opened.
 def test_lanes_are_listed_with_claim_and_what_is_unsaved(agent: ForkedAgent, server: Server) -> None:
     every_kind(agent, server)
     before = everything(agent.clone)
@@ -44,22 +45,22 @@ def test_lanes_are_listed_with_claim_and_what_is_unsaved(agent: ForkedAgent, ser
     assert told(agent, answer) == block("""
         exit 0
         --- stdout
-        ITEM  CLAIM                                                      BRANCH   UNSAVED                        PATH
-        42    mine                                                       42-work  -                              <lanes>/42-work
+        ITEM  CLAIM                                                        BRANCH   UNSAVED                        PATH
+        42    mine                                                         42-work  -                              <lanes>/42-work
         43    lost to 'chain-rival' on blade since <time> (<age>)  43-work  -                              <lanes>/43-work
-        44    released                                                   44-work  -                              <lanes>/44-work
-        45    no claim                                                   45-work  -                              <lanes>/45-work
-        46    mine                                                       46-work  uncommitted changes            <lanes>/46-work
-        47    mine                                                       47-work  2 commits on no remote branch  <lanes>/47-work
-        48    mine                                                       48-work  -                              <lanes>/48-work (gone)
+        44    released                                                     44-work  -                              <lanes>/44-work
+        45    no claim                                                     45-work  -                              <lanes>/45-work
+        46    mine                                                         46-work  uncommitted changes            <lanes>/46-work
+        47    mine                                                         47-work  2 commits on no remote branch  <lanes>/47-work
+        48    mine                                                         48-work  -                              <lanes>/48-work (gone)
         --- stderr
         """)  # noqa: E501 - a table is as wide as it is
-
-
-def test_json_has_every_lane(agent: ForkedAgent, server: Server) -> None:
-    every_kind(agent, server)
-    answer = agent.claim("lanes", "--json")
-    assert answer.at("lanes", 0) == {
+    document = agent.claim("lanes", "--json")
+    states = ["mine", "lost", "released", "no-claim", "mine", "mine", "mine"]
+    assert [document.at("lanes", place, "state") for place in range(7)] == states
+    assert [document.at("lanes", place, "gone") for place in range(7)] == [False] * 6 + [True]
+    assert document.at("lanes", 1, "rival", "chain") == "chain-rival"
+    assert document.at("lanes", 0) == {
         "items": ["issue-42"],
         "repo": "server",
         "path": str(lane_path(agent)),
@@ -70,17 +71,6 @@ def test_json_has_every_lane(agent: ForkedAgent, server: Server) -> None:
         "unsaved": None,
         "gone": False,
     }
-    states = [(answer.at("lanes", place, "state"), answer.at("lanes", place, "gone")) for place in range(7)]
-    assert states == [
-        ("mine", False),
-        ("lost", False),
-        ("released", False),
-        ("no-claim", False),
-        ("mine", False),
-        ("mine", False),
-        ("mine", True),
-    ]
-    assert answer.at("lanes", 1, "rival", "chain") == "chain-rival"
 
 
 def test_clone_without_lanes_says_so(agent: ForkedAgent) -> None:
@@ -318,6 +308,7 @@ def test_prune_looks_at_every_lane_and_takes_only_what_is_done(agent: ForkedAgen
     }
 
 
+# Over 3 s: three lanes are made to go, three are opened, and all commands run at once.
 def test_prune_beside_starts_and_listings_takes_nothing_that_is_claimed(agent: ForkedAgent) -> None:
     for number in range(1, 4):
         released(agent, str(number))
@@ -402,6 +393,24 @@ def test_release_of_one_of_two_items_keeps_the_lane_of_both(agent: ForkedAgent, 
 def test_lane_of_another_chain_on_the_item_is_left(agent: ForkedAgent, server: Server) -> None:
     theirs = start(ForkedAgent(agent.clone, "chain-theirs"), "42", "--slug", "theirs")
     server.plant_claim("issue-42", "chain-agent-1")
+    before = everything(agent.clone)
     answer = agent.claim("release", "42", "--remove-worktree")
-    assert (answer.status, server.refs()) == (0, {})
-    assert not theirs.clone.path.exists() or inside(agent, theirs.clone.path).claim("whoami").stdout == "chain-theirs\n"
+    assert (answer.status, server.refs(), answer.stderr) == (0, {}, "")
+    assert everything(agent.clone) == before
+    assert lane_of(theirs.clone.path)["chain"] == "chain-theirs"
+
+
+def test_release_knows_pushed_work_where_the_clone_tracks_one_branch_only(make_agent: MakeAgent) -> None:
+    lane = start(forked(make_agent("--single-branch")), "42")
+    work(lane)
+    lane.claim("push", check=0)
+    lane.claim("release", "--remove-worktree", check=0)
+    assert not lane.clone.path.exists()
+
+
+def test_worktree_made_by_hand_is_not_removed_with_its_claim(agent: ForkedAgent) -> None:
+    agent.claim("42", check=0)
+    made = agent.clone.worktree("by-hand", "42-by-hand")
+    answer = agent.claim("release", "42", "--remove-worktree")
+    assert made.path.exists()
+    assert answer.stderr.endswith(" stays: no chain has worked in it, somebody made it by hand\n")

@@ -289,6 +289,7 @@ def a_worktree_that_git_is_making(agent: ForkedAgent) -> None:
             "repeat in a while; where no git is at work on it any more, take it away with 'git worktree' first",
         ),
     ],
+    ids=lambda case: getattr(case, "__name__", ""),
 )
 def test_what_stands_in_the_way_is_named_and_left(
     agent: ForkedAgent, server: Server, obstacle: Callable[[ForkedAgent], None], error: str, hint: str
@@ -542,6 +543,21 @@ def test_claim_that_cannot_be_given_back_is_said_to_remain(agent: ForkedAgent, s
     assert "; the claim of issue '42' by 'chain-agent-1' remains\n" in answer.stderr
     agent.clone.git("config", "--unset", "remote.origin.uploadpack")
     assert start(agent, "42").clone.path == lane_path(agent)
+
+
+def test_start_that_cannot_tell_is_continued_by_the_next_with_the_same_chain(
+    nobody: ForkedAgent, server: Server
+) -> None:
+    # The claim lands, the reply is lost, and nothing can be read.
+    server.reply_lost()
+    nobody.clone.config("remote.origin.uploadpack", "false")
+    answer = nobody.claim("start", "42")
+    assert (answer.status, answer.stdout) == (3, "")
+    server.calm()
+    nobody.clone.git("config", "--unset", "remote.origin.uploadpack")
+    lane = start(nobody, "42")
+    assert len(server.chain_of(FORTY_TWO)) == 1
+    assert lane_of(lane.clone.path)["chain"] == holders(server)["issue-42"]
 
 
 def test_checkout_that_fails_gives_the_claim_back_and_may_be_repeated(agent: ForkedAgent, server: Server) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from git_claims.git import config, remote, repository
@@ -17,7 +18,7 @@ from git_claims.git.store import Store
 from git_claims.protocol.claim import ChainId, Seen
 from git_claims.protocol.item import Item, parse
 from git_claims.protocol.settlement import Applied, Settled
-from git_claims.protocol.transition import Asker, Decision, Swap, release, renew, take
+from git_claims.protocol.transition import Asker, Decision, Swap, reclaim, release, renew, take
 
 DEADLINE_SECONDS = 30.0
 
@@ -42,7 +43,7 @@ def open_remote(directory: Path, name: str | None = None, **environment: str) ->
 
 @dataclass
 class Opened:
-    """A store in a place; `pauses` are the seconds it wanted to wait for."""
+    """A store in a place; the deadline is the remote's, `pauses` are the seconds it wanted to wait for."""
 
     directory: Path
     namespace: str = "refs/claims"
@@ -51,13 +52,18 @@ class Opened:
     environment: dict[str, str] = field(default_factory=dict)
     pauses: list[float] = field(default_factory=list)
 
-    @property
+    @cached_property
     def store(self) -> Store:
-        """Opened afresh each time, as by another process."""
-        found = repository.discover(open_git(self.directory, **self.environment).within(self.deadline_seconds))
+        found = open_repository(self.directory, **self.environment)
         chosen = remote.choose(found.git, config.read_git_config(found.git), self.remote_name)
+        chosen = replace(chosen, git=chosen.git.within(self.deadline_seconds))
         copy = Copy(found.common_dir / "git-claim")
         return Store(found, chosen, self.namespace, copy, time.time, self.pauses.append, lambda: 0.5)
+
+    def reopen(self, deadline_seconds: float = DEADLINE_SECONDS) -> None:
+        """What configuration says now counts."""
+        self.deadline_seconds = deadline_seconds
+        self.__dict__.pop("store", None)
 
     def take(self, *names: str, chain: str = "chain-me", atomic: bool = False) -> dict[str, Settled]:
         """Pushes claims for items that it takes for free, and says what became of each."""
@@ -69,6 +75,9 @@ class Opened:
 
     def release(self, name: str, seen: Seen, chain: str = "chain-me") -> Settled:
         return self._swap([release(item(name), seen, ChainId(chain))])[item(name).name]
+
+    def reclaim(self, name: str, seen: Seen) -> Settled:
+        return self._swap([reclaim(item(name), seen, seen.oid)])[item(name).name]
 
     def _swap(self, decisions: list[Decision], atomic: bool = False) -> dict[str, Settled]:
         swaps = [each for each in decisions if isinstance(each, Swap)]

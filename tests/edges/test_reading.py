@@ -237,10 +237,9 @@ def test_place_that_cannot_be_written_is_said(opened: Opened, clone: Clone) -> N
 
 
 def test_reader_waits_for_the_one_before_and_not_for_ever(opened: Opened, clone: Clone) -> None:
-    opened.deadline_seconds = 0.3
     busy = pytest.raises(CannotTell, match="another 'git claim' in this clone is still reading the remote")
     with Copy(clone.path / ".git/git-claim").locked(1), busy:
-        opened.read("42")
+        Opened(clone.path, deadline_seconds=0.3).read("42")
     assert opened.read("42") is None
 
 

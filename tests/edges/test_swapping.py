@@ -176,6 +176,12 @@ def test_rule_of_the_host_is_a_refusal_in_its_words_and_leaves_the_old_state(
     assert (state.lacks_atomic, ids, clone.refs()) == (False, [], copy)
 
 
+def test_name_that_is_a_directory_on_the_server_is_a_refusal_that_says_so(opened: Opened, server: Server) -> None:
+    server.plant(f"{FORTY_TWO}/x", server.make_commit(b"x"))
+    state = opened.take("42")["issue-42"]
+    assert isinstance(state, Withheld) and f"'{FORTY_TWO}/x' exists; cannot create '{FORTY_TWO}'" in state.why
+
+
 def test_refused_delete_leaves_the_claim(opened: Opened, server: Server) -> None:
     swap = release(opened)
     server.deny_deletes_hook()
@@ -189,7 +195,7 @@ def test_silent_server_is_unclear_within_a_few_deadlines(clone: Clone, opened: O
     swap = prepare(opened)
     with black_hole() as port:
         clone.config("remote.origin.url", f"git://127.0.0.1:{port}/server.git")
-        opened.deadline_seconds = 0.3
+        opened.reopen(0.3)
         began = time.monotonic()
         state = swap()
         assert time.monotonic() - began < 5
