@@ -247,55 +247,60 @@ MODES: tuple[Mode, ...] = ("before", "after", "lost")
 # Git puts its own directory in front of PATH, so its children are not counted; the variable is for a hook
 # that does not look there. The files are made with O_EXCL: children that start at once get their own numbers.
 SHIM = """#!/bin/sh
-[ -z "$HOUSE_INSIDE_GIT" ] || exec '{git}' "$@"
+[ -z "$HOUSE_INSIDE_GIT" ] || exec '{program}' "$@"
 export HOUSE_INSIDE_GIT=1
 number=1
 set -C
-until {{ printf '%s\\0' "$@" >'{log}'/$number; }} 2>/dev/null; do number=$((number + 1)); done
-[ $number = {number} ] || exec '{git}' "$@"
+until {{ printf '%s\\0' {name} "$@" >'{log}'/$number; }} 2>/dev/null; do number=$((number + 1)); done
+[ $number = {number} ] || exec '{program}' "$@"
 case {mode} in
 before) kill -9 $PPID ;;
-after) '{git}' "$@"; kill -9 $PPID ;;
-lost) '{git}' "$@" >/dev/null 2>&1; exit 128 ;;
+after) '{program}' "$@"; kill -9 $PPID ;;
+lost) '{program}' "$@" >/dev/null 2>&1; exit 128 ;;
 esac
 """
 
 
 class Crasher:
-    """Counts the git children that a program starts, and ends the program at one of them.
+    """Counts the children that a program starts, git's or also gh's, and ends the program at one of them.
 
-    `before` kills the program and git never runs; `after` lets git finish first; `lost` lets git finish, and
+    `before` kills the program and the child never runs; `after` lets it finish first; `lost` lets it finish, and
     the program gets exit status 128 and no word of what happened.
     """
 
-    def __init__(self, root: Path) -> None:
-        git = shutil.which("git")
-        assert git is not None
-        self._git, self._root, self._runs = git, root, 0
+    def __init__(self, root: Path, programs: Sequence[str] = ("git",)) -> None:
+        self._programs, self._root, self._runs = programs, root, 0
 
     def environment(self, number: int = 0, mode: Mode = "before") -> dict[str, str]:
         """For one run: what to add so that child `number` (from 1; 0: none) is the last."""
         self._runs += 1
-        programs = self._run / "programs"
-        programs.mkdir(parents=True)
+        directory = self._run / "programs"
+        directory.mkdir(parents=True)
         (self._run / "log").mkdir()
-        text = SHIM.format(git=self._git, log=self._run / "log", number=number, mode=mode)
-        (programs / "git").write_text(text)
-        (programs / "git").chmod(0o755)
-        return {"PATH": f"{programs}:{os.environ['PATH']}"}
+        for name in self._programs:
+            program = shutil.which(name)
+            assert program is not None, f"there is no {name} on PATH"
+            text = SHIM.format(program=program, name=name, log=self._run / "log", number=number, mode=mode)
+            (directory / name).write_text(text)
+            (directory / name).chmod(0o755)
+        return {"PATH": f"{directory}:{os.environ['PATH']}"}
 
     @property
     def _run(self) -> Path:
         return self._root / f"run-{self._runs}"
 
     def count(self) -> int:
-        """How many git children the last run started."""
+        """How many children the last run started."""
         return len(list((self._run / "log").iterdir()))
 
-    def arguments(self) -> list[list[str]]:
-        """What the last run's git children were asked, in order."""
+    def commands(self) -> list[list[str]]:
+        """The last run's children in order, each with its name in front."""
         logs = sorted((self._run / "log").iterdir(), key=lambda log: int(log.name))
         return [log.read_text(errors="surrogateescape").split("\0")[:-1] for log in logs]
+
+    def arguments(self) -> list[list[str]]:
+        """What the last run's children were asked, in order."""
+        return [command[1:] for command in self.commands()]
 
 
 @dataclass(frozen=True, slots=True)

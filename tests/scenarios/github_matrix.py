@@ -1,0 +1,89 @@
+"""The table of the crash matrix on GitHub: a command joins it by one line.
+
+A row says what comes before the command, the command, and what GitHub and the server show of the issue when the
+command has been run until it succeeded. Every crash has an issue of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.agents import Agent
+from tests.github_double import GitHub
+
+ME, RIVAL, NEXT = "chain-me", "chain-rival", "chain-next"
+QUEUED = frozenset({"afk", "ready"})
+CLAIMED = frozenset({"afk", "in-progress"})
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How an issue ends: the holder (None: nobody), labels, assignees, open or not, and its lock comments."""
+
+    holder: str | None
+    labels: frozenset[str]
+    assignees: tuple[str, ...] = ("octo",)
+    is_open: bool = True
+    comments: int = 1
+
+
+Arrange = Callable[[GitHub, Agent, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One command; `{n}` stands for the issue and `{p}` for its pull request."""
+
+    name: str
+    arrange: Arrange
+    command: str
+    end: End
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def words(self, number: int) -> tuple[str, ...]:
+        return tuple(self.command.format(n=number, p=number + 5000).split())
+
+
+def free(github: GitHub, agent: Agent, number: int) -> None:
+    github.add_issue(number, "An issue", labels=sorted(QUEUED))
+
+
+def taken(github: GitHub, agent: Agent, number: int) -> None:
+    free(github, agent, number)
+    agent.claim("take", str(number), check=0)
+
+
+def merged(github: GitHub, agent: Agent, number: int) -> None:
+    """Merged without a word that would close the issue."""
+    taken(github, agent, number)
+    github.add_pull(number + 5000, head=f"{number}-fix")
+    github.merge(number + 5000)
+
+
+def held_by_ada(github: GitHub, agent: Agent, number: int) -> None:
+    github.add_issue(number, "An issue", labels=sorted(CLAIMED), assignees=["ada", "bob"])
+    agent.clone.server.plant_claim(f"issue-{number}", RIVAL, operator="ada")
+
+
+def unseen(github: GitHub, agent: Agent, number: int) -> None:
+    """A claim whose signals never landed."""
+    free(github, agent, number)
+    agent.clone.server.plant_claim(f"issue-{number}", ME, operator="octo")
+
+
+MATRIX = (
+    Row("take", free, "take {n}", End(ME, CLAIMED)),
+    Row("merged", merged, "release {n} --merged --pr {p}", End(None, frozenset({"afk"}), is_open=False, comments=2)),
+    Row("abandoned", taken, "release {n} --abandoned", End(None, QUEUED, (), comments=2)),
+    Row("blocked", taken, "release {n} --blocked --reason api", End(None, frozenset({"afk", "blocked"}), comments=2)),
+    Row("ci", taken, "release {n} --ci-monitoring", End(None, frozenset({"afk", "ci-monitoring"}), comments=2)),
+    Row("hand-off", taken, f"hand-off {{n}} --to {NEXT} --phase review", End(NEXT, CLAIMED, comments=2)),
+    Row("take over", held_by_ada, "take {n} --force --reason late", End(ME, CLAIMED, ("bob", "octo"))),
+    Row("reclaim", held_by_ada, "reclaim {n}", End(None, QUEUED, ("bob",))),
+    Row("hold", taken, "hold {n} --reason design", End(None, CLAIMED | {"hold"}, comments=2)),
+    Row("sync", unseen, "sync {n}", End(ME, CLAIMED)),
+)
