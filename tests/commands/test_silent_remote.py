@@ -127,6 +127,15 @@ fatal: could not read Username for 'http://127.0.0.1:<port>': terminal prompts d
         """)
 
 
+def test_ssh_cannot_ask_at_a_terminal_either(agent: Agent) -> None:
+    # As ssh does for a passphrase: past its standard streams, at the terminal of its session.
+    agent.environment["GIT_SSH_COMMAND"] = "sh -c '(echo passphrase? >/dev/tty) 2>/dev/null && exit 7; exit 8'"
+    agent.clone.config("remote.origin.url", "ssh://127.0.0.1/ledger.git")
+    answer = at_terminal(agent, "check", "42", answers="secret\n")
+    assert answer.status == 3
+    assert "passphrase?" not in shown(answer)
+
+
 def test_credentials_in_a_url_are_not_said(agent: Agent) -> None:
     agent.clone.config("remote.origin.url", "http://octocat:secret@127.0.0.1:1/ledger.git")
     for words in ("ls", "42", "doctor", "ls --json", "42 --json", "doctor --json"):

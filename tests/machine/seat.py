@@ -28,11 +28,15 @@ class Ground:
     server: Server
     door: Path
 
+    @property
+    def is_open(self) -> bool:
+        return self.door.is_symlink()
+
     def shut(self) -> None:
         self.door.unlink(missing_ok=True)
 
     def open(self) -> None:
-        if not self.door.is_symlink():
+        if not self.is_open:
             self.door.symlink_to(self.server.path)
 
 

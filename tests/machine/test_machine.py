@@ -27,7 +27,7 @@ from git_claims.protocol.item import Item
 from git_claims.protocol.item import Kind as ItemKind
 from git_claims.protocol.text import stamp
 from git_claims.protocol.transition import Asker
-from tests.machine.judge import GAP, HELD_NOW, Deed, Judge, Kind, Mood, ref_of
+from tests.machine.judge import GAP, HELD_NOW, Deed, Judge, Kind, Mood, is_unknown, ref_of
 from tests.machine.seat import Ground, Seat, make_ground
 from tests.places import ABSENT, Move, Server
 
@@ -133,13 +133,14 @@ class Claiming(RuleBasedStateMachine):
 
     @rule(agent=agents, item=items)
     def looks(self, agent: int, item: Item) -> None:
-        seat = self.seats[agent]
+        seat, was_open = self.seats[agent], self.ground.is_open
         try:
             one = listing.look(seat.store, item, cached=False)
             everything = seat.store.read_all()
         except CannotTell:
-            assert self.mood.silent
+            assert not was_open
         else:
+            assert was_open
             refs = self.judge.refs
             assert (one.seen.oid if one.seen else None) == refs.get(ref_of(item))
             assert {ref_of(each): seen.oid for each, seen in everything.claims.items()} == refs
@@ -252,8 +253,10 @@ class Claiming(RuleBasedStateMachine):
 
     def _run(self, deed: Deed, command: Callable[[], list[Answer]]) -> None:
         answers: list[Answer] | None = None
+        was_open = self.ground.is_open
         with suppress(CannotTell):
             answers = command()
+        assert was_open or all(is_unknown(answer) for answer in answers or []), f"nobody can know: {answers}"
         self._forget_what_moved(self.judge.settle(deed, answers, self.mood))
         for answer in answers or []:
             deed.seat.holds.pop(answer.item, None)
