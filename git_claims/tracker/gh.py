@@ -138,12 +138,16 @@ class Gh:
 
 def _end(child: subprocess.Popen[bytes]) -> None:
     """Ends the child's whole group, politely first."""
-    _signal_group(child, signal.SIGTERM)
-    try:
-        child.communicate(timeout=_GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        _signal_group(child, signal.SIGKILL)
-        child.communicate()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        _signal_group(child, number)
+        with suppress(subprocess.TimeoutExpired):
+            child.communicate(timeout=_GRACE_SECONDS)
+            return
+    # What left the group, such as a credential helper that went to the background, may still hold the pipes.
+    for pipe in (child.stdin, child.stdout, child.stderr):
+        if pipe is not None:
+            pipe.close()
+    child.poll()
 
 
 def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:

@@ -139,6 +139,14 @@ def test_variables_that_would_bend_the_answer_are_dropped(github: GitHub, tmp_pa
     assert gh.graphql(HOST, WHO).data.at("viewer", "login").text == "octo"
 
 
+def test_what_gh_is_given_cannot_prompt_phone_home_or_choose_another_place() -> None:
+    dropped = ("GH_HOST", "GH_REPO", "GH_DEBUG", "DEBUG", "GH_FORCE_TTY", "CLICOLOR_FORCE")
+    environment = gh_environment(dict.fromkeys((*dropped, "GH_TOKEN", "PATH", "NO_COLOR"), "inherited"))
+    assert not set(dropped) & set(environment)
+    assert (environment["GH_TOKEN"], environment["PATH"], environment["NO_COLOR"]) == ("inherited", "inherited", "1")
+    assert (environment["GH_PROMPT_DISABLED"], environment["GH_TELEMETRY"]) == ("1", "0")
+
+
 def test_an_enterprise_host_is_asked_by_its_name(gh: Gh, github: GitHub) -> None:
     assert gh.graphql("ghe.example.com", WHO).data.at("viewer", "login").text == "octo"
     assert github.requests[-1].host == "ghe.example.com"

@@ -157,7 +157,7 @@ def test_two_edits_of_one_item_are_written_in_their_order(tracker: Tracker, gith
     github.add_issue(42)
     first, second = (Edit(ITEM, comment=body) for body in ("first", "second"))
     issue = tracker.apply([first, second])[ITEM].issue
-    assert github.issue(42).bodies == ["first", "second"]
+    assert github.issue(42).bodies == ["first", "second"] and len(github.writes) == 2
     assert issue is not None and [comment.body for comment in issue.comments] == ["first", "second"]
 
 
