@@ -39,7 +39,7 @@ def ls(mine: bool, operator: str | None, stale: bool, no_tracker: bool, cached: 
     if cached and listing.as_of is None and not listing.claims:
         raise CannotTell("the local copy knows nothing of this remote", "'git claim ls' reads the remote and fills it")
     found = [row for row in rows(listing.claims, chain) if row.mine or not mine]
-    signs = {} if no_tracker or cached else read_signs(world, [row.item for row in found])
+    signs = {} if no_tracker or cached else read_signs(world, {row.item: row.seen for row in found})
     wanted_login = world.operator() if operator == "@me" else operator
     found = [row for row in found if _is_wanted(world, row, signs, wanted_login, stale)]
     if found:
@@ -74,7 +74,7 @@ def show(item: Named | None, no_tracker: bool, cached: bool, **shared: object) -
     chain = world.chain_or_none()
     found = look(world.store, asked, cached=cached)
     following = _next(world, found, chain)
-    signs = {} if no_tracker or cached or found.seen is None else read_signs(world, [asked])
+    signs = {} if no_tracker or cached or found.seen is None else read_signs(world, {asked: found.seen})
     row = None if found.seen is None else Row(asked, found.seen, False, None)
     document = render.look_document(found, world.repo, why_not(found, chain), chain)
     said = sign_document(world, row, signs) if row else {}

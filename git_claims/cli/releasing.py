@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import click
 
@@ -13,11 +14,11 @@ from git_claims.flows.lanes import lanes, remove, why_kept
 from git_claims.flows.release import mine, with_bundles
 from git_claims.flows.showing import Board, Looked, apply, failures, look, release_shown
 from git_claims.protocol import signals
-from git_claims.protocol.claim import ChainId, Claim
+from git_claims.protocol.claim import ChainId, Claim, Seen
 from git_claims.protocol.issue import Edit, Issue, PullState
 from git_claims.protocol.item import Item, Kind, Named
 from git_claims.protocol.signals import Release
-from git_claims.protocol.text import has_control_characters, printable
+from git_claims.protocol.text import has_control_characters, moment, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def release(
     board = world.board()
     looked = look(board, [*family, *([Item(Kind.PULL, str(pull))] if pull else [])])
     ending = Ending(given[0] if given else None, pull, reason, note)
-    edit_of = _edit_of(board, looked, ending, ending_of_each(world, looked, family, ending))
+    edit_of = _edit_of(board, looked, ending, ending_of_each(world, looked, _since(claims), family, ending))
     answers = release_shown(world.store, board, looked, family, chain, claims, edit_of)
     done = [answer.item for answer in answers if answer.succeeded]
     leave_lane(world, chain, done)
@@ -98,7 +99,7 @@ def release(
 
 
 def ending_of_each(
-    world: World, looked: Looked, items: Sequence[Item], ending: Ending
+    world: World, looked: Looked, since: Mapping[Item, datetime | None], items: Sequence[Item], ending: Ending
 ) -> Mapping[Item, tuple[Release, int | None]]:
     """Decides how each claim ends; raises Refused where the pull requests leave that open or say otherwise."""
     endings: dict[Item, tuple[Release, int | None]] = {}
@@ -107,7 +108,7 @@ def ending_of_each(
         if issue is None:
             endings[item] = ending.outcome or Release.PLAIN, ending.pull
         elif ending.outcome is None:
-            endings[item] = _proposed(issue)
+            endings[item] = _proposed(issue, since.get(item))
         else:
             endings[item] = ending.outcome, ending.pull
     if ending.outcome is Release.MERGED and ending.pull is not None and looked.skipped is None:
@@ -115,8 +116,8 @@ def ending_of_each(
     return endings
 
 
-def _proposed(issue: Issue) -> tuple[Release, int | None]:
-    merged = [pull.number for pull in issue.pulls if pull.state is PullState.MERGED]
+def _proposed(issue: Issue, since: datetime | None) -> tuple[Release, int | None]:
+    merged = [pull.number for pull in signals.delivered(issue, since)]
     is_open = [pull.number for pull in issue.pulls if pull.state is PullState.OPEN]
     if is_open or len(merged) > 1:
         numbers = ", ".join(f"#{number}" for number in sorted(is_open or merged))
@@ -126,6 +127,10 @@ def _proposed(issue: Issue) -> tuple[Release, int | None]:
             "say how the claim ends: --merged --pr N, --abandoned, --blocked --reason TEXT or --ci-monitoring",
         )
     return (Release.MERGED, merged[0]) if merged else (Release.PLAIN, None)
+
+
+def _since(claims: Mapping[Item, Seen]) -> Mapping[Item, datetime | None]:
+    return {item: moment(seen.claim.claimed_at) if seen.claim else None for item, seen in claims.items()}
 
 
 def _refuse_unless_merged(world: World, looked: Looked, number: int) -> None:

@@ -1,12 +1,13 @@
 """What a tracker says of claims, for `ls` and `show`: title, state, pull requests, whether the holder looks gone."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from git_claims.cli.render import Document
 from git_claims.cli.world import World
 from git_claims.errors import TrackerError
 from git_claims.flows.listing import Row
-from git_claims.flows.showing import read_pages
+from git_claims.flows.showing import read_pages, with_branches
+from git_claims.protocol.claim import Seen
 from git_claims.protocol.issue import Issue, PullRequest
 from git_claims.protocol.item import Item
 from git_claims.protocol.staleness import Judgement, evidence, judge
@@ -17,14 +18,15 @@ Signs = Mapping[Item, Issue | None]
 _TITLE_CHARACTERS = 32
 
 
-def read_signs(world: World, items: Iterable[Item]) -> Signs:
+def read_signs(world: World, claims: Mapping[Item, Seen]) -> Signs:
     """Reads the tracker's pages of claimed items. A listing of claims is worth having without them, and says so."""
-    wanted = list(items)
+    wanted = list(claims)
     board = world.board()
     if not wanted or not board.tracker.shows:
         return {}
     try:
-        return read_pages(board, wanted) if len(wanted) > 1 else board.tracker.read(wanted)
+        pages = read_pages(board, wanted) if len(wanted) > 1 else board.tracker.read(wanted)
+        return with_branches(board, claims, pages, world.now)
     except TrackerError as error:
         world.talk.warn(f"what the tracker says is left out: {error.message}")
         return {}

@@ -16,6 +16,7 @@ from git_claims.flows.take import Wanted, take, take_over
 from git_claims.protocol import signals, staleness
 from git_claims.protocol.item import Kind
 from git_claims.protocol.signals import Barred, House, Release
+from git_claims.protocol.text import moment
 from git_claims.protocol.transition import Outcome, Reason, fresh
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def give_back(store: Store, board: Board, item: Item, chain: ChainId, *, succeed
     family = with_bundles([item], claims, chain)
 
     def edit_of(issue: Issue, each: Item, claim: Claim) -> Edit:
-        outcome, pull = signals.outcome_of(issue, succeeded=succeeded)
+        outcome, pull = signals.outcome_of(issue, succeeded=succeeded, since=moment(claim.claimed_at))
         number, base = (pull.number, pull.base) if pull else (None, None)
         return signals.on_release(issue, each, claim, board.house, outcome, pull=number, base=base)
 
@@ -210,13 +211,30 @@ def read_pages(board: Board, claims: Iterable[Item]) -> dict[Item, Issue | None]
     return issues | (board.tracker.read(beyond) if beyond else {})
 
 
+def with_branches(
+    board: Board, claims: Mapping[Item, Seen], issues: Mapping[Item, Issue | None], now: datetime
+) -> dict[Item, Issue | None]:
+    """Returns the pages, read again with their branches where a holder would look gone without them: one request."""
+    branches: dict[Item, str] = {}
+    for item, seen in claims.items():
+        claim, issue = seen.claim, issues.get(item)
+        if claim is None or issue is None or claim.branch is None or issue.newest_commit is not None:
+            continue
+        judgement = staleness.judge(staleness.evidence(claim, issue), board.window_of(item), now)
+        if judgement.verdict is staleness.Verdict.STALE:
+            branches[item] = claim.branch
+    return {**issues, **(board.tracker.read(branches, branches) if branches else {})}
+
+
 def take_over_stale(
     store: Store, board: Board, looked: Looked, answers: Sequence[Answer], asker: Asker, now: datetime
 ) -> list[Answer]:
     """Takes over held items whose holder looks gone, for a repository whose policy allows it."""
     stale: dict[Item, str] = {}
+    rivals = {answer.item: answer.rival for answer in answers if answer.rival is not None}
+    issues = with_branches(board, rivals, looked.issues, now)
     for answer in answers:
-        claim, issue = answer.rival.claim if answer.rival else None, looked.issues.get(answer.item)
+        claim, issue = answer.rival.claim if answer.rival else None, issues.get(answer.item)
         # A sibling follows its lead; alone it is never judged.
         if answer.outcome is not Outcome.HELD or claim is None or issue is None or claim.lead is not None:
             continue

@@ -13,10 +13,12 @@ from git_claims.flows.listing import lead_of
 from git_claims.flows.release import release
 from git_claims.flows.showing import apply, failures, read_pages
 from git_claims.protocol import signals, staleness
+from git_claims.protocol.claim import ChainId, Claim
 from git_claims.protocol.issue import PullState
 from git_claims.protocol.item import Item, Kind
 from git_claims.protocol.marker import live_markers
 from git_claims.protocol.signals import Release
+from git_claims.protocol.text import moment, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from git_claims.flows.change import Answer
     from git_claims.flows.showing import Board
     from git_claims.git.store import Store
-    from git_claims.protocol.claim import ChainId, Claim, Seen
+    from git_claims.protocol.claim import Seen
     from git_claims.protocol.issue import Edit, Issue, PullRequest
 
 
@@ -125,14 +127,21 @@ def _of_claim(item: Item, seen: View, board: Board, chain: ChainId | None, now: 
     lead = lead_of(seen.claims[item])
     if lead is not None and lead not in seen.claims:
         yield Found(item, Drift.NO_LEAD, f"its lead {lead.spelling} is not claimed")
-    merged = _delivered(issue)
+    merged = _delivered(issue, moment(claim.claimed_at))
     if merged is not None:
         ours = claim.chain == chain
         detail = (
             f"pull request #{merged.number} is merged; the lock of '{claim.operator or claim.chain}' is still there"
         )
         edit = signals.on_release(
-            issue, item, claim, board.house, Release.MERGED, pull=merged.number, base=merged.base, note=_whose(claim)
+            issue,
+            item,
+            claim,
+            board.house,
+            Release.MERGED,
+            pull=merged.number,
+            base=merged.base,
+            note=_whose(claim, board),
         )
         yield Found(item, Drift.MERGED, detail, edit, frees=ours)
     elif not issue.is_open:
@@ -157,20 +166,34 @@ def _orphans(item: Item, issue: Issue | None, seen: View, board: Board, operator
     if issue is None or item in seen.claims or item.kind is Kind.PULL:
         return
     for marker in live_markers(board.house.marker, issue.comments):
-        if marker.operator == operator and marker.field("nonce"):
+        if marker.operator != operator or not marker.field("nonce"):
+            continue
+        merged = _delivered(issue, marker.at)
+        if merged is None:
             edit = signals.on_orphan(issue, item, marker, board.house)
             yield Found(item, Drift.NO_CLAIM, f"a lock of '{marker.operator}' without a claim", edit)
+            continue
+        # Its claim was given up and the rest never landed: the whole procedure is owed, not only the label.
+        claim = Claim(
+            issue=item.spelling,
+            chain=ChainId(marker.operator),
+            operator=marker.operator,
+            claimed_at=stamp(marker.at),
+            nonce=marker.field("nonce"),
+        )
+        edit = signals.on_release(issue, item, claim, board.house, Release.MERGED, pull=merged.number, base=merged.base)
+        yield Found(item, Drift.MERGED, f"pull request #{merged.number} is merged; its lock is still there", edit)
 
 
-def _delivered(issue: Issue) -> PullRequest | None:
-    """Returns the merged pull request that ended the work; None while another one is open."""
-    merged = [pull for pull in issue.pulls if pull.state is PullState.MERGED]
+def _delivered(issue: Issue, since: datetime | None) -> PullRequest | None:
+    """Returns the merged pull request that ended the work of a lock from `since`; None while another one is open."""
+    merged = signals.delivered(issue, since)
     is_open = any(pull.state is PullState.OPEN for pull in issue.pulls)
     return max(merged, key=lambda pull: pull.number) if merged and not is_open else None
 
 
-def _whose(claim: Claim) -> str:
-    return f"Reconciled: this was the lock of `{claim.operator or claim.chain}`, claimed at `{claim.claimed_at}`."
+def _whose(claim: Claim, board: Board) -> str:
+    return f"Reconciled: this was the lock of {signals.whose(signals.postable(claim, board.house))}."
 
 
 def _missing(edit: Edit) -> str:

@@ -217,6 +217,7 @@ def _house(file: Mapping[str, str | bool | tuple[str, ...]]) -> House:
         path_style=PathStyle(str(file["signals.worktree_path"])),
         window=duration(str(file["stale.window"])),
         bot_trigger=str(file["bot_trigger"]),
+        pull_window=duration(str(file["stale.pr_window"])),
     )
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from git_claims.protocol.claim import Claim
 from git_claims.protocol.issue import Issue, PullState
+from git_claims.protocol.item import Kind
 from git_claims.protocol.text import in_words, moment
 
 # Clocks of machines that agree well enough to work together.
@@ -42,39 +43,59 @@ def judge(evidence: Evidence, window: timedelta, now: datetime) -> Judgement:
     if evidence.open_pulls:
         numbers = ", ".join(f"#{number}" for number in evidence.open_pulls)
         return Judgement(Verdict.ACTIVE, (f"open pull request {numbers}",))
+    unread = tuple(f"{each} could not be read" for each in evidence.missing)
     if not evidence.times:
-        return Judgement(Verdict.UNKNOWN, ("no time could be read",))
+        return Judgement(Verdict.UNKNOWN, unread or ("no time is known",))
     what, newest = max(evidence.times, key=lambda each: each[1])
     passed = now - newest
     if passed < -_TOLERANCE:
         return Judgement(Verdict.ACTIVE, (f"{what} lies in the future, so a clock is wrong",))
     if passed <= window:
         return Judgement(Verdict.ACTIVE, (f"{what} {_ago(passed)}",))
-    if evidence.missing:
-        return Judgement(Verdict.UNKNOWN, tuple(f"{each} could not be read" for each in evidence.missing))
-    return Judgement(Verdict.STALE, (f"{what} {_ago(passed)} was the last sign of life", "no open pull request"))
+    if unread:
+        return Judgement(Verdict.UNKNOWN, unread)
+    last = f"{what} {_ago(passed)} was the last sign of life"
+    return Judgement(Verdict.STALE, (last, "no pull request of it is open"))
 
 
 def evidence(claim: Claim | None, issue: Issue | None) -> Evidence:
     """Collects what a claim and its item's tracker page say of the holder."""
     if claim is None:
         return Evidence((), (), ("the record",))
-    times = [("claimed", moment(claim.claimed_at)), ("renewed", moment(claim.renewed_at))]
+    times, missing = _of_record(claim)
     if issue is None:
-        known = tuple((what, at) for what, at in times if at is not None)
-        return Evidence(known, (), ("the tracker",))
-    times.append(("a commit on its branch", issue.newest_commit))
-    # Without a known login anybody's activity may be the holder's.
-    ours = {claim.operator} if claim.operator else {*(each.author for each in issue.comments)}
-    times += [("a comment", each.created_at) for each in issue.comments if each.author in ours]
-    times += [("activity", each.at) for each in issue.activity if not claim.operator or each.actor == claim.operator]
-    known = tuple((what, at) for what, at in times if at is not None)
-    return Evidence(known, open_pulls(claim, issue), () if issue.complete else ("part of the tracker's answer",))
+        return Evidence(times, (), (*missing, "the tracker"))
+    if not issue.complete:
+        missing = (*missing, "part of the tracker's answer")
+    # A pull request that is itself the item is open for as long as it is worked on; that is no sign of life.
+    own = int(issue.item.key) if issue.item.kind is Kind.PULL else None
+    pulls = tuple(number for number in open_pulls(claim, issue) if number != own)
+    return Evidence(times + _of_page(claim, issue), pulls, missing)
 
 
 def open_pulls(claim: Claim, issue: Issue) -> tuple[int, ...]:
     """Returns the open pull requests of the item or of the claim's branch."""
     return tuple(sorted(each.number for each in issue.pulls if each.state is PullState.OPEN))
+
+
+def _of_record(claim: Claim) -> tuple[tuple[tuple[str, datetime], ...], tuple[str, ...]]:
+    """Returns the times that the record tells, and those that it should tell but that mean nothing."""
+    told = [("claimed", claim.claimed_at or "")]
+    told += [("renewed", claim.renewed_at)] if claim.renewed_at else []
+    read = [(what, moment(text)) for what, text in told]
+    times = tuple((what, at) for what, at in read if at is not None)
+    return times, tuple(f"when it was {what}" for what, at in read if at is None)
+
+
+def _of_page(claim: Claim, issue: Issue) -> tuple[tuple[str, datetime], ...]:
+    # Without a known login anybody's activity may be the holder's; a push of nobody known may be too.
+    def is_holder(login: str | None) -> bool:
+        return claim.operator is None or (login or "").casefold() == claim.operator.casefold()
+
+    times = [("a commit on its branch", issue.newest_commit)] if issue.newest_commit else []
+    times += [("a comment", each.created_at) for each in issue.comments if is_holder(each.author)]
+    times += [("activity", each.at) for each in issue.activity if each.actor is None or is_holder(each.actor)]
+    return tuple(times)
 
 
 def _ago(passed: timedelta) -> str:

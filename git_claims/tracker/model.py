@@ -80,7 +80,7 @@ class Standing:
 
 
 class Tracker(Protocol):
-    """One repository of a tracker, as the login in force sees it. Every call raises TrackerError of its kind."""
+    """One repository of a tracker, as the login in force sees it. What reads raises TrackerError of its kind."""
 
     @property
     def shows(self) -> bool:
@@ -100,7 +100,10 @@ class Tracker(Protocol):
         ...
 
     def apply(self, edits: Sequence[Edit]) -> dict[Item, Edited]:
-        """Writes edits, as few requests as the tracker's limits allow; never posts a comment that is there already."""
+        """Writes edits, as few requests as the tracker's limits allow; never posts a comment that is there already.
+
+        What does not land is told step by step and raises nothing: the claim behind it stands already.
+        """
         ...
 
     def ensure_labels(self, labels: Sequence[LabelDefinition]) -> list[str]:

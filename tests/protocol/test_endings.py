@@ -1,0 +1,205 @@
+"""The edits by which a claim ends, passes on or is reconciled, and what each outcome leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from git_claims.protocol.issue import Comment, Edit, Issue, PullState
+from git_claims.protocol.marker import live_markers
+from git_claims.protocol.signals import (
+    Release,
+    merged,
+    on_hold,
+    on_orphan,
+    on_reclaim,
+    on_release,
+    on_step,
+    outcome_of,
+)
+from git_claims.protocol.text import stamp
+from tests.protocol.shown import (
+    BARE,
+    FORTY_TWO,
+    HANDED,
+    HELD,
+    HOUSE,
+    LOCKED,
+    OURS,
+    STEP,
+    THEIR_PAGE,
+    THEIRS,
+    after,
+    applied,
+    live,
+    lock,
+    page,
+    pull,
+    release,
+    said,
+    spelled,
+    take,
+)
+
+
+def shown(issue: Issue, edit: Edit) -> tuple[set[str], tuple[str, ...], bool]:
+    """Labels, assignees and whether it is open, after the edit."""
+    then = applied(issue, edit)
+    return set(then.labels), then.assignees, then.is_open
+
+
+# Release: the asymmetry of the outcomes
+
+
+OUTCOMES = [
+    (Release.MERGED, {"afk"}, ("ada", "octocat"), False),
+    (Release.ABANDONED, {"afk", "ready"}, ("ada",), True),
+    (Release.BLOCKED, {"afk", "blocked"}, ("ada", "octocat"), True),
+    (Release.CI_MONITORING, {"afk", "ci-monitoring"}, ("ada", "octocat"), True),
+    (Release.PLAIN, {"afk", "ready"}, ("ada",), True),
+]
+
+
+@pytest.mark.parametrize(("outcome", "labels", "assignees", "is_open"), OUTCOMES, ids=[case[0] for case in OUTCOMES])
+def test_each_outcome_leaves_what_it_should(
+    outcome: Release, labels: set[str], assignees: tuple[str, ...], is_open: bool
+) -> None:
+    issue = replace(HELD, assignees=("ada", "octocat"))
+    edit = release(issue, outcome)
+    assert shown(issue, edit) == (labels, assignees, is_open)
+    assert edit.comment and live(applied(issue, edit)) == []
+
+
+AFTER_CLOSING = [
+    (Release.MERGED, "-in-progress comment"),
+    (Release.ABANDONED, "-in-progress -octocat comment"),
+    (Release.BLOCKED, "+blocked -in-progress comment"),
+    (Release.CI_MONITORING, "+ci-monitoring -in-progress comment"),
+    (Release.PLAIN, "-in-progress comment"),
+]
+
+
+@pytest.mark.parametrize(("outcome", "wanted"), AFTER_CLOSING, ids=[case[0] for case in AFTER_CLOSING])
+def test_issue_that_was_closed_meanwhile_is_not_closed_again_and_not_ready_again(outcome: Release, wanted: str) -> None:
+    assert spelled(release(replace(HELD, is_open=False), outcome)) == wanted
+
+
+def test_release_touches_only_the_assignment_of_the_claims_operator() -> None:
+    issue = replace(HELD, assignees=("ada", "OctoCat"))
+    assert release(issue, Release.ABANDONED).remove_assignees == {"OctoCat"}
+    assert not release(replace(HELD, assignees=("ada",)), Release.ABANDONED).remove_assignees
+    assert not release(issue, Release.ABANDONED, replace(OURS, operator=None)).remove_assignees
+
+
+@pytest.mark.parametrize("outcome", Release)
+def test_switched_off_labels_stay_out_of_a_release(outcome: Release) -> None:
+    edit = on_release(HELD, FORTY_TWO, OURS, BARE, outcome, pull=5)
+    assert not edit.add_labels and not edit.remove_labels
+
+
+def test_claims_after_one_another_are_each_released_with_a_comment_of_their_own() -> None:
+    first = applied(HELD, release(HELD, Release.BLOCKED))
+    second = replace(OURS, nonce="beef", claimed_at=stamp(after(60)))
+    taken = applied(first, take(first, second), 60)
+    assert live(taken) == ["octocat"] and release(taken, Release.BLOCKED, second).comment
+
+
+# Hand-off, reclaim, orphan, hold
+
+
+def test_step_of_a_chained_run_changes_nothing_but_the_comments() -> None:
+    assert spelled(on_step(HELD, FORTY_TWO, HANDED, HOUSE, "Lock handed off.")) == "comment"
+    assert live(page(LOCKED, STEP)) == ["octocat"]
+
+
+def test_reclaim_puts_the_item_back_and_names_whose_it_was() -> None:
+    edit = on_reclaim(THEIR_PAGE, FORTY_TWO, THEIRS, HOUSE, "octocat")
+    assert shown(THEIR_PAGE, edit) == ({"ready"}, ("ada",), True)
+    assert "`hubot`, claimed at `2026-11-29T08:00:00Z`, freed by octocat" in (edit.comment or "")
+    assert live(applied(THEIR_PAGE, edit)) == []
+    assert not on_reclaim(replace(THEIR_PAGE, is_open=False), FORTY_TWO, THEIRS, HOUSE, None).add_labels
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [LOCKED, lock("octocat"), said("<!-- claude-lock: operator=octocat nonce=<x>@claude-bot -->")],
+    ids=["ours", "by hand", "hostile"],
+)
+def test_orphan_is_taken_down_and_the_item_put_back(comment: Comment) -> None:
+    issue = replace(HELD, comments=(comment,), assignees=("ada", "octocat"))
+    (marker,) = live_markers("claude-lock", issue.comments)
+    edit = on_orphan(issue, FORTY_TWO, marker, HOUSE)
+    then = applied(issue, edit)
+    assert (set(then.labels), then.assignees, live(then)) == ({"afk", "ready"}, ("ada",), [])
+    assert on_orphan(then, FORTY_TWO, marker, HOUSE).is_empty
+
+
+@pytest.mark.parametrize(
+    ("labels", "hold", "wanted"),
+    [
+        (("ready",), True, "+hold comment"),
+        (("ready", "Hold"), True, ""),
+        (("ready",), False, ""),
+        (("ready", "Hold"), False, "-Hold comment"),
+    ],
+    ids=["hold", "held already", "not held", "unhold"],
+)
+def test_hold_changes_what_is_not_so_yet(labels: tuple[str, ...], hold: bool, wanted: str) -> None:
+    issue = page(labels=labels)
+    edit = on_hold(issue, FORTY_TWO, HOUSE, hold=hold, who="octocat", why="legal")
+    assert spelled(edit) == wanted
+    assert on_hold(applied(issue, edit), FORTY_TWO, HOUSE, hold=hold, who="octocat", why="legal").is_empty
+
+
+def hold(issue: Issue, *, on: bool = True, why: str | None = "legal") -> Edit:
+    return on_hold(issue, FORTY_TWO, HOUSE, hold=on, who="octocat", why=why)
+
+
+def test_hold_that_comes_back_is_told_again() -> None:
+    held = applied(page(), hold(page()))
+    free = applied(held, hold(held, on=False, why=None))
+    again = hold(free)
+    assert again.comment and again.comment_nonce and again.comment_nonce not in "".join(c.body for c in free.comments)
+
+
+def test_hold_whose_label_did_not_land_is_not_told_twice() -> None:
+    half = applied(page(), replace(hold(page()), add_labels=frozenset()))
+    assert spelled(hold(half)) == "+hold"
+    assert spelled(hold(half, why="another reason")) == "+hold comment"
+
+
+def test_words_of_a_stranger_do_not_stand_for_a_hold() -> None:
+    forged = said(hold(page()).comment or "", author="eve", may_write=False)
+    assert spelled(hold(page(forged))) == "+hold comment"
+
+
+def test_without_a_hold_label_nothing_is_held() -> None:
+    assert on_hold(page(), FORTY_TWO, BARE, hold=True, who=None, why="legal").is_empty
+
+
+PULLS = [
+    ("failed", False, (PullState.MERGED,), "abandoned None"),
+    ("no pull request", True, (), "released None"),
+    ("a closed one", True, (PullState.CLOSED,), "released None"),
+    ("a merged one", True, (PullState.MERGED,), "merged 1"),
+    ("an open one", True, (PullState.OPEN,), "ci-monitoring 1"),
+    ("an open one after a merged one", True, (PullState.MERGED, PullState.OPEN), "ci-monitoring 2"),
+    ("an open one before a merged one", True, (PullState.OPEN, PullState.MERGED), "ci-monitoring 1"),
+    ("two merged ones: the newest", True, (PullState.MERGED, PullState.MERGED, PullState.CLOSED), "merged 2"),
+]
+
+
+@pytest.mark.parametrize(
+    ("succeeded", "states", "ended"), [case[1:] for case in PULLS], ids=[case[0] for case in PULLS]
+)
+def test_pull_requests_say_how_work_ended(succeeded: bool, states: tuple[PullState, ...], ended: str) -> None:
+    pulls = tuple(pull(number, state) for number, state in enumerate(states, 1))
+    for listed in (pulls, pulls[::-1]):
+        outcome, found = outcome_of(page(pulls=listed), succeeded=succeeded)
+        assert f"{outcome} {found and found.number}" == ended
+
+
+def test_edits_that_change_nothing_are_not_written() -> None:
+    assert merged([take(HELD), take(page()), Edit(FORTY_TWO)]) == [take(page())]
+    assert merged([Edit(FORTY_TWO, close=True)])
