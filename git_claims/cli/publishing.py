@@ -111,7 +111,7 @@ def exec_command(
     chain = world.chain_or_minted()
     watch = Watch(
         check_every.total_seconds(),
-        (renew_every or world.settings.stale_window / 3).total_seconds(),
+        (world.settings.stale_window / 3 if renew_every is None else renew_every).total_seconds(),
         confirm_within.total_seconds(),
         grace.total_seconds(),
     )
