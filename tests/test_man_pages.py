@@ -22,6 +22,7 @@ from git_claims.flows.doctor import Level
 from git_claims.flows.lanes import LaneState
 from git_claims.git.config import SETTINGS
 from git_claims.git.hooks import HookState
+from git_claims.git.repository import MINIMUM_GIT
 from git_claims.protocol.transition import Outcome, Reason
 from tests.agents import Agent, Answer
 from tests.conftest import MakeAgent
@@ -153,6 +154,10 @@ def test_combination_that_the_page_rules_out_is_a_wrong_command_line(agent: Agen
 
 def test_exit_statuses_are_those_of_the_program() -> None:
     assert PAGE["EXIT STATUS"].names == [str(int(status)) for status in Exit]
+
+
+def test_oldest_git_is_that_of_the_program() -> None:
+    assert f"Needs git {'.'.join(map(str, MINIMUM_GIT))} or newer" in plain(PAGE["NOTES"].text)
 
 
 def test_outcomes_and_reasons_are_those_of_the_program() -> None:

@@ -112,20 +112,22 @@ def exec_command(
     chain = world.chain_or_minted()
     watch = Watch(
         check_every.total_seconds(),
-        (renew_every or world.settings.stale_window / 3).total_seconds(),
+        (world.settings.stale_window / 3 if renew_every is None else renew_every).total_seconds(),
         confirm_within.total_seconds(),
         grace.total_seconds(),
     )
     environment = {**os.environ, CHAIN_VARIABLE: chain, "GIT_CLAIM_ITEM": asked.spelling}
     guard = Guard(list(command), world.directory, environment, watch, _say(world))
     board = world.board()
+    # A remote that stays silent does not keep a command that has ended.
+    patient = world.store.within(watch.confirm_within)
     ended = run_guarded(
         world.store,
         asked,
         partial(world.asker, chain, named=False),
         guard,
         claim=lambda: take_one(world.store, board, asked, partial(world.asker, chain)),
-        give_back=lambda succeeded: give_back(world.store, board, asked, chain, succeeded=succeeded),
+        give_back=lambda succeeded: give_back(patient, board, asked, chain, succeeded=succeeded),
     )
     if ended.status is None:
         return world.talk.answers([ended.answer], world.repo, chain, world.now)

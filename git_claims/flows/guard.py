@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from git_claims.protocol.transition import Asker
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-
-
+_SHORTEST_ANSWER_SECONDS = 1.0
 _LOOK_SECONDS = 0.5
 
 
@@ -91,18 +90,26 @@ def run_guarded(
 
 
 def _run(store: Store, item: Item, asker: Callable[[], Asker], guard: Guard) -> int:
+    child: subprocess.Popen[bytes] | None = None
+    try:
+        with _signals_passed_on() as passed_on_to:
+            child = _started(guard)
+            passed_on_to(child)
+            terminal = _Terminal()
+            with terminal.lent_to(child):
+                verdict = _watch(store, item, asker, guard, child, terminal)
+    finally:
+        if child is not None:
+            _stop(child, guard.watch.grace)
+    return verdict if verdict is not None else _shell_status(child.returncode)
+
+
+def _started(guard: Guard) -> subprocess.Popen[bytes]:
     try:
         # A group of its own, so that all of it can be stopped as one.
-        child = subprocess.Popen(guard.command, cwd=guard.directory, env=guard.environment, process_group=0)
+        return subprocess.Popen(guard.command, cwd=guard.directory, env=guard.environment, process_group=0)
     except OSError as error:
         raise Usage(f"cannot run '{guard.command[0]}': {error.strerror}") from error
-    terminal = _Terminal()
-    try:
-        with terminal.lent_to(child), _signals_to(child):
-            verdict = _watch(store, item, asker, guard, child, terminal)
-    finally:
-        _stop(child, guard.watch.grace)
-    return verdict if verdict is not None else _shell_status(child.returncode)
 
 
 def _watch(
@@ -116,8 +123,10 @@ def _watch(
     """Waits for the command. Returns the exit status to use where it has to be stopped, None where it ended itself."""
     confirmed = renewed = time.monotonic()
     while not _ends_within(child, guard.watch.check_every, terminal):
+        # A remote that says nothing must not keep us longer than the claim may go unconfirmed.
+        left = max(confirmed + guard.watch.confirm_within - time.monotonic(), _SHORTEST_ANSWER_SECONDS)
         try:
-            seen = store.read([item])[item]
+            seen = store.within(left).read([item])[item]
             if seen is None or not seen.is_held_by(asker().chain):
                 guard.tell("the claim is lost; the command is stopped", True)
                 return Exit.NO
@@ -136,23 +145,25 @@ def _watch(
 def _ends_within(child: subprocess.Popen[bytes], seconds: float, terminal: _Terminal | None = None) -> bool:
     """Waits for the command for so long, and looks now and then whether Ctrl-Z stopped it."""
     deadline = time.monotonic() + seconds
-    while (left := deadline - time.monotonic()) > 0:
+    while True:
         with suppress(subprocess.TimeoutExpired):
-            child.wait(min(left, _LOOK_SECONDS))
+            child.wait(max(0.0, min(deadline - time.monotonic(), _LOOK_SECONDS)))
             return True
         if terminal is not None:
             terminal.stop_along(child)
-    return False
+        if time.monotonic() >= deadline:
+            return False
 
 
 def _stop(child: subprocess.Popen[bytes], grace_seconds: float) -> None:
     """Ends what is left of the command's group: asks, waits, then does not ask."""
-    _signal(child, signal.SIGTERM)
-    if not _ends_within(child, grace_seconds):
+    try:
+        _signal(child, signal.SIGTERM)
+        _ends_within(child, grace_seconds)
+    finally:
+        # Also when we are told once more to end: whatever the group still runs has had the same warning.
         _signal(child, signal.SIGKILL)
         child.wait()
-    # The command has ended; whatever it left running in its group has had the same warning.
-    _signal(child, signal.SIGKILL)
 
 
 def _signal(child: subprocess.Popen[bytes], number: int) -> None:
@@ -161,15 +172,27 @@ def _signal(child: subprocess.Popen[bytes], number: int) -> None:
 
 
 @contextmanager
-def _signals_to(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Passes what is sent to us on to the command; it decides, and we see how it ends."""
+def _signals_passed_on() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
+    """Passes what is sent to us on to the command, once it is there; it decides, and we see how it ends."""
+    children: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
 
     def forward(number: int, frame: FrameType | None) -> None:
-        _signal(child, number)
+        if children:
+            _signal(children[0], number)
+        else:
+            early.append(number)
 
-    before = {number: signal.signal(number, forward) for number in _FORWARDED}
+    def passed_on_to(child: subprocess.Popen[bytes]) -> None:
+        children.append(child)
+        for number in early:
+            _signal(child, number)
+
+    # What is ignored stays so, as for a command under nohup.
+    heard = [number for number in _FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, forward) for number in heard}
     try:
-        yield
+        yield passed_on_to
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

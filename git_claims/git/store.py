@@ -74,6 +74,11 @@ class Store:
     def _source(self) -> str:
         return f"{without_credentials(self.remote.url)} {self.namespace}"
 
+    def within(self, seconds: float) -> "Store":
+        """The same store, which waits no longer than that for any answer."""
+        git = self.remote.git.within(min(seconds, self.remote.git.deadline_seconds))
+        return replace(self, remote=replace(self.remote, git=git))
+
     def read(self, items: Iterable[Item]) -> dict[Item, Seen | None]:
         """Asks the server for these items in one exchange; None is proof of absence. Raises CannotTell."""
         wanted = list(dict.fromkeys(items))

@@ -40,14 +40,19 @@ def main(words: Sequence[str] | None = None) -> int:
     wanted = _parser().parse_args(words)
     # Servers and rooms go away behind a benchmark that is told to end.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="git-claim-bench-", ignore_cleanup_errors=True) as root:
         ground.enter(Path(root))
         here = _ground(wanted, Path(root))
         about = report.circumstances(here)
-        results = [result for row in wanted.rows for result in _measured(row, here)]
-    _write(wanted.markdown, report.markdown(about, results))
-    if wanted.json:
-        _write(wanted.json, json.dumps(report.document(about, results), indent=1) + "\n")
+        try:
+            for row in wanted.rows:
+                _measure(row, here, results)
+        finally:
+            # Also what was measured before somebody lost patience.
+            _write(wanted.markdown, report.markdown(about, results))
+            if wanted.json:
+                _write(wanted.json, json.dumps(report.document(about, results), indent=1) + "\n")
     return 1 if any(isinstance(each, Race) and not each.fair for each in results) else 0
 
 
@@ -57,12 +62,13 @@ def _ground(wanted: argparse.Namespace, root: Path) -> Ground:
     return Ground(root, rounds, tuple(transports), wanted.delay, wanted.quick)
 
 
-def _measured(row: str, here: Ground) -> Iterator[Result]:
+def _measure(row: str, here: Ground, results: list[Result]) -> None:
     began = time.monotonic()
     try:
-        yield from ROWS[row](here)
+        for result in ROWS[row](here):
+            results.append(result)
     except pytest.skip.Exception as reason:
-        yield Skipped(row, str(reason))
+        results.append(Skipped(row, str(reason)))
     sys.stderr.write(f"{row}: {time.monotonic() - began:.0f} s\n")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -322,10 +321,8 @@ def test_demo_shows_a_race_with_one_winner_and_leaves_nothing(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
-    began = time.time()
     answer = make_agent().claim("demo", "--agents", "4", "--issues", "2", timeout=30)
     assert list(scratch.iterdir()) == []
-    assert time.time() - began < 20
     lines = answer.stdout.splitlines()
     assert answer.status == 0
     assert lines[0].split() == ["ISSUE", "WON", "BY", "LOST", "THE", "SERVER", "SAYS"]

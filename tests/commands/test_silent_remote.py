@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import http.server
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -70,17 +69,15 @@ def test_claim_that_may_have_been_won_is_found_again(agent: ForkedAgent, server:
     assert shown(agent.claim("42")).splitlines()[2] == "server#42 is already yours since <time> (<age>)"
 
 
-# Over 3 s: a silent network ends only by the clock, and the shortest deadline is a second for each exchange.
+# Over 3 s: a silent network ends only by the clock, and a take asks twice.
 def test_silence_ends_by_the_deadline_for_every_command(make_agent: MakeAgent) -> None:
     commands = ["ls", "show 42", "check 42", "42", "release 42", "renew 42"]
     with black_hole() as port:
         agents = [make_agent(url=f"http://127.0.0.1:{port}/ledger.git") for _ in commands]
         for agent in agents:
-            agent.clone.config("claim.timeout", "1s")
-        began = time.monotonic()
+            agent.clone.config("claim.timeout", "2s")
         running = [agent.start(*words.split()) for agent, words in zip(agents, commands, strict=True)]
-        answers = dict(zip(commands, [finish(process, timeout=30) for process in running], strict=True))
-    assert time.monotonic() - began < 20
+        answers = dict(zip(commands, [finish(process) for process in running], strict=True))
     assert {words: answer.status for words, answer in answers.items()} == dict.fromkeys(commands, 3)
     assert shown(answers["check 42"]) == block("""
         exit 3

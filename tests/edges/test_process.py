@@ -55,8 +55,24 @@ def test_answer_has_status_and_both_streams_as_bytes() -> None:
     assert shell(r"printf 'a\377\0b'; echo no >&2; exit 7") == Finished(7, b"a\xff\0b", b"no\n")
 
 
+# The product as its caller sees it: a process with a standard input, and perhaps a terminal.
+CALLER = """
+import os
+from pathlib import Path
+from git_claims.git.process import run
+print(run(["sh", "-c", "cat; echo end"], Path("/"), os.environ, 30).stdout)
+"""
+
+
 def test_child_has_no_standard_input_to_ask_on() -> None:
-    assert shell("cat; echo end") == Finished(0, b"end\n", b"")
+    caller = subprocess.run(
+        [sys.executable, "-c", CALLER],
+        input=b"yes\n",
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=20,
+    )
+    assert (caller.stdout, caller.stderr) == (b"b'end\\n'\n", b"")
 
 
 def test_child_has_no_terminal_to_ask_on_and_leads_a_session() -> None:

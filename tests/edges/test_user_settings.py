@@ -19,6 +19,7 @@ SETTINGS = {
     "push options": ["push.pushOption=ci.skip", "push.pushOption=second"],
     "a negotiated push": ["push.negotiate=true"],
     "a mirror": ["remote.origin.mirror=true"],
+    "submodules and nothing else": ["push.recurseSubmodules=only"],
     "submodules first": ["push.recurseSubmodules=check", "submodule.recurse=true", "fetch.recurseSubmodules=true"],
     "another place to push to": ["remote.pushDefault=elsewhere", "branch.main.pushRemote=elsewhere"],
     "a way to push": ["push.default=nothing", "push.useForceIfIncludes=true", "push.autoSetupRemote=true"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.agents import Agent
@@ -18,6 +18,7 @@ from tests.places import Clone, Server, make_clone, make_server
 MINE = "<the chain of whoever runs the command>"
 RIVAL = "chain-rival"
 NEXT = "chain-next"
+WORKTREE = ".worktrees/42-work"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,18 @@ class Row:
     end: Mapping[str, str]
     also: Callable[[Place], None] | None = None
     """What else must be so in the end, such as branches."""
+    gives_back: bool = False
+    """What fails after the win frees the item again, and says so."""
+    once: bool = False
+    """When it has succeeded, whoever runs it again is somebody else."""
 
     def __str__(self) -> str:
         return self.name
 
     @property
     def words(self) -> tuple[str, ...]:
-        return (*self.command.split(), "--json")
+        command, *rest = self.command.split()
+        return (command, "--json", *rest)
 
 
 def free(place: Place) -> Place:
@@ -117,6 +123,34 @@ def lane_with_a_claim(place: Place) -> Place:
     return own("take 42")(lane(place))
 
 
+def unnamed(place: Place) -> Place:
+    """The agent stands in the main worktree and was never told its chain."""
+    return Place(place.root, replace(place.agent, chain=None))
+
+
+def lane_with_work(place: Place) -> Place:
+    """The agent stands in a lane that has a commit which no server has."""
+    own("start 42")(place)
+    clone = place.agent.clone
+    lane = Clone(clone.path / WORKTREE, clone.server, linked=True)
+    lane.commit("work")
+    return Place(place.root, ForkedAgent(lane, None, place.agent.environment))
+
+
+def has_its_worktree(place: Place) -> None:
+    """The lane is there, on its branch, and works for the chain that the server names."""
+    worktree = replace(place.agent.clone, path=place.agent.clone.path / WORKTREE, linked=True)
+    assert worktree.git("symbolic-ref", "--short", "HEAD").stdout == "42-work\n"
+    assert worktree.git("status", "--porcelain").stdout == ""
+    assert ForkedAgent(worktree).claim("check").status == 0
+
+
+def has_landed(place: Place) -> None:
+    """The server has the branch as it is here."""
+    head = place.agent.clone.git("rev-parse", "HEAD").stdout.strip()
+    assert place.server.refs("refs/heads/42-work") == {"refs/heads/42-work": head}
+
+
 def make_place(directory: Path, arrange: Arrange) -> Place:
     root = directory / "place"
     root.mkdir()
@@ -151,4 +185,7 @@ MATRIX = (
     Row("hand-off in a lane", lane_with_a_claim, f"hand-off --to {NEXT}", {"issue-42": NEXT}),
     Row("reclaim", others("issue-42"), "reclaim 42", {}),
     Row("reclaim of a bundle", others_bundle, "reclaim 42", {}),
+    Row("start", free, "start 42", {"issue-42": MINE}, has_its_worktree, gives_back=True),
+    Row("start of an unnamed", unnamed, "start 42", {"issue-42": MINE}, has_its_worktree, gives_back=True, once=True),
+    Row("push", lane_with_work, "push", {"issue-42": MINE}, has_landed),
 )  # fmt: skip
