@@ -16,6 +16,7 @@ from git_claims.errors import CannotTell, Exit, NoChain, NoRemote
 from git_claims.flows.change import Answer
 from git_claims.flows.listing import Look, Row, rows
 from git_claims.protocol.claim import KEYS, ChainId, Claim, Oid, Seen
+from git_claims.protocol.signals import Barred
 from git_claims.protocol.transition import Outcome, Reason
 from tests.protocol.memory import item, seen, world
 
@@ -87,7 +88,8 @@ def test_next_commands_are_safe_and_complete() -> None:
 
 
 def test_answer_in_json_has_every_key() -> None:
-    whole = Answer(item("42"), Outcome.TAKEN_OVER, Reason.FORCED, MINE, THEIRS, "why\x1b")
+    barred = Barred(Reason.ASSIGNED, "ada\x1b")
+    whole = Answer(item("42"), Outcome.TAKEN_OVER, Reason.FORCED, MINE, THEIRS, "why\x1b", barred, ("skipped\x1b",))
     assert render.answer_document(whole, "acme/ledger") == {
         "item": "issue-42",
         "repo": "acme/ledger",
@@ -96,6 +98,8 @@ def test_answer_in_json_has_every_key() -> None:
         "claim": render.seen_document(MINE),
         "rival": render.seen_document(THEIRS),
         "detail": "why",
+        "bar": "ada",
+        "notes": ["skipped"],
     }
 
 
