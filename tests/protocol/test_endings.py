@@ -200,6 +200,16 @@ def test_pull_requests_say_how_work_ended(succeeded: bool, states: tuple[PullSta
         assert f"{outcome} {found and found.number}" == ended
 
 
+def test_pull_request_of_earlier_work_says_nothing_of_this_lock() -> None:
+    earlier = replace(pull(1, PullState.MERGED), updated_at=after(-600))
+    later = replace(pull(2, PullState.MERGED), updated_at=after(600))
+    issue = page(pulls=(earlier,))
+    assert outcome_of(issue, succeeded=True, since=after(0)) == (Release.PLAIN, None)
+    assert outcome_of(issue, succeeded=True, since=after(-900)) == (Release.MERGED, earlier)
+    assert outcome_of(page(pulls=(later, earlier)), succeeded=True, since=after(0)) == (Release.MERGED, later)
+    assert outcome_of(issue, succeeded=True) == (Release.MERGED, earlier)
+
+
 def test_edits_that_change_nothing_are_not_written() -> None:
     assert merged([take(HELD), take(page()), Edit(FORTY_TWO)]) == [take(page())]
     assert merged([Edit(FORTY_TWO, close=True)])
