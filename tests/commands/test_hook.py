@@ -15,7 +15,7 @@ from tests.commands.telling import block, plant
 from tests.conftest import MakeAgent
 from tests.forked import ForkedAgent, forked
 from tests.places import Server
-from tests.protocol.pushed import branches, delete, line
+from tests.protocol.pushed import NEW, branches, delete, line
 
 BY_HAND = 'git claim hook pre-push "$@"'
 
@@ -378,7 +378,7 @@ def test_claims_that_are_not_ours_are_not_changed_by_hand(
 
 def test_claim_of_this_chain_may_be_changed_by_hand(agent: ForkedAgent, server: Server) -> None:
     plant(server, "issue-42", "chain-agent-1")
-    assert judge(agent, line("refs/claims/issue-42") + line("refs/claims/issue-9")).status == 0
+    assert judge(agent, line("refs/claims/issue-42") + line("refs/claims/issue-9", NEW)).status == 0
 
 
 # What cannot be known
