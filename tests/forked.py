@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -54,14 +55,13 @@ class ForkedAgent(Agent):
     """An agent whose commands are forked."""
 
     def claim(self, *arguments: str, stdin: str | None = None, check: int | None = None, timeout: float = 60) -> Answer:
-        assert stdin is None, "nobody types to a forked command"
-        answer = self.fork(*arguments).finish(timeout)
+        answer = self.fork(*arguments, stdin=stdin).finish(timeout)
         assert check in (None, answer.status), f"git claim {' '.join(arguments)}: not exit {check}\n{answer}"
         return answer
 
-    def fork(self, *arguments: str, gate: int | None = None) -> Running:
+    def fork(self, *arguments: str, gate: int | None = None, stdin: str | None = None) -> Running:
         """Starts a command; with a gate it begins when the pipe's other end is closed."""
-        return nursery().start(self.clone.path, self.full_environment(), arguments, gate)
+        return nursery().start(self.clone.path, self.full_environment(), arguments, gate, stdin)
 
 
 def forked(agent: Agent) -> ForkedAgent:
@@ -84,9 +84,16 @@ class Nursery:
     connection: socket.socket
     process: subprocess.Popen[bytes]
 
-    def start(self, directory: Path, environment: dict[str, str], words: Sequence[str], gate: int | None) -> Running:
+    def start(
+        self,
+        directory: Path,
+        environment: dict[str, str],
+        words: Sequence[str],
+        gate: int | None,
+        stdin: str | None = None,
+    ) -> Running:
         (stdout, stdout_end), (stderr, stderr_end) = os.pipe(), os.pipe()
-        request = {"directory": str(directory), "environment": environment, "arguments": list(words)}
+        request = {"directory": str(directory), "environment": environment, "arguments": list(words), "stdin": stdin}
         gates = [] if gate is None else [gate]
         socket.send_fds(self.connection, [json.dumps(request).encode()], [stdout_end, stderr_end, *gates])
         os.close(stdout_end)
@@ -155,10 +162,21 @@ def _serve(connection: socket.socket) -> None:
             os.chdir(request["directory"])
             os.environ.clear()
             os.environ.update(request["environment"])
+            if request["stdin"] is not None:
+                _hear(request["stdin"])
             _become_the_product(main, request["arguments"], descriptors)
         connection.send(str(pid).encode())
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _hear(text: str) -> None:
+    """Makes the text all that standard input has."""
+    with tempfile.TemporaryFile() as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+        file.seek(0)
+        os.dup2(file.fileno(), 0)
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
 
 
 def _become_the_product(main: Callable[[list[str]], int], arguments: list[str], descriptors: list[int]) -> None:

@@ -21,8 +21,8 @@ from git_claims.flows.transfer import adopt as adopt_flow
 from git_claims.flows.transfer import hand_off as hand_off_flow
 from git_claims.flows.transfer import renew as renew_flow
 from git_claims.protocol.claim import ChainId, Seen, check_chain
-from git_claims.protocol.item import Item, Named
-from git_claims.protocol.text import has_control_characters
+from git_claims.protocol.item import Item, Named, is_item
+from git_claims.protocol.text import has_control_characters, is_duration
 from git_claims.protocol.transition import Asker, Outcome
 
 _HELD_NOW = {Outcome.CLAIMED, Outcome.ALREADY_YOURS, Outcome.TAKEN_OVER, Outcome.RENEWED, Outcome.ADOPTED}
@@ -44,6 +44,9 @@ class TakeCommand(click.Command):
     """`--wait` alone means thirty minutes."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if (meant := _time_or_item(args)) is not None:
+            # Read as an item, as git would, it claims an issue that nobody asked for and waits for half an hour.
+            ctx.fail(f"'--wait {meant}' may mean a time or an item: write '--wait={meant}', or all items first")
         return super().parse_args(ctx, bare_option_means("--wait", "30m")(args))
 
 
@@ -200,6 +203,13 @@ def reclaim(item: Named, **shared: object) -> Exit:
         world.store, world.board(), asked, world.operator(), lambda *shown: _confirm_reclaim(world, *shown)
     )
     return world.talk.answers(answers, world.repo, None, world.now)
+
+
+def _time_or_item(args: Sequence[str]) -> str | None:
+    """Returns the word after a bare `--wait` where items stand before it and it reads like a time: `42 --wait 60`."""
+    place = args.index("--wait") if "--wait" in args else len(args)
+    word = "".join(args[place + 1 : place + 2])
+    return word if is_duration(word) and any(is_item(each) for each in args[:place]) else None
 
 
 def _check_combination(

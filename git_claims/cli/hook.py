@@ -111,12 +111,13 @@ def pre_push(remote_name: str | None, url: str | None, **shared: object) -> Exit
 
 
 def _pushed() -> list[PushedRef]:
-    if (branch := os.environ.get("PRE_COMMIT_REMOTE_BRANCH")) is not None:
+    text = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    branch = os.environ.get("PRE_COMMIT_REMOTE_BRANCH")
+    if branch is not None and not text:
         # pre-commit hands no lines on; it never runs its hooks for a delete.
         local = os.environ.get("PRE_COMMIT_LOCAL_BRANCH", "HEAD")
-        return parse_lines(f"{local} {'1' * 40} {branch} {_ZEROS}\n")
+        text = f"{local} {'1' * 40} {branch} {_ZEROS}\n"
     try:
-        text = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
         return parse_lines(text)
     except ValueError as error:
         raise GitFailed(str(error), "run it as git does, from a pre-push hook") from error
@@ -146,14 +147,15 @@ def _refusal(world: World, judged: Judged) -> tuple[str, str]:
         )
     held = words.holding(question.item, world.repo, judged.seen, world.now)
     number = question.item.spelling
+    pushed = "is pushed all the same" if _only_warned(world, judged) else "is not pushed"
     if question.why is Why.IS_CLAIM:
         return f"the claim '{branch}' is not yours to change: {held}", "claims change by 'git claim' alone"
     if judged.seen is None:
-        return f"branch '{branch}' is not pushed: {held}", f"'git claim {number}' claims it; then push again"
+        return f"branch '{branch}' {pushed}: {held}", f"'git claim {number}' claims it; then push again"
     if world.chain_or_none() is None:
         hint = f"if that is you, set {CHAIN_VARIABLE}, or push from the lane with 'git claim push'"
-        return f"branch '{branch}' is not pushed: {held}, and no chain is in force here", hint
-    return f"branch '{branch}' is not pushed: {held}", f"'git claim show {number}' shows the claim; ask its holder"
+        return f"branch '{branch}' {pushed}: {held}, and no chain is in force here", hint
+    return f"branch '{branch}' {pushed}: {held}", f"'git claim show {number}' shows the claim; ask its holder"
 
 
 def _place(world: World) -> HookPlace:

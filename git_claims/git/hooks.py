@@ -55,8 +55,9 @@ class HookPlace:
         if not self.hook.exists():
             return HookState.NONE
         text = self.hook.read_text(encoding="utf-8", errors="replace")
-        if text == stamped(shipped()):
-            return HookState.CURRENT
+        if text in {stamped(shipped()), shipped()}:
+            # git passes over a hook that it may not execute: to be renewed like one that is too old.
+            return HookState.CURRENT if os.access(self.hook, os.X_OK) else HookState.OLDER
         if _MARK not in text:
             return HookState.FOREIGN
         return HookState.OLDER if stamped(_unstamped(text)) == text else HookState.EDITED
@@ -131,8 +132,8 @@ def _keep_out(repository: Repository, config: GitConfig, directory: Path) -> str
         return None
     if config.scope("core.hookspath") in {"global", "system"}:
         return f"core.hooksPath leads every repository of this machine to '{directory}'"
-    top = main_top(repository)
-    if top is not None and top in directory.parents and repository.common_dir not in directory.parents:
+    tops = [top for top in (main_top(repository), repository.top) if top is not None]
+    if any(directory.is_relative_to(top) for top in tops) and not directory.is_relative_to(repository.common_dir):
         # husky and its like keep committed hooks there, and write some of the files anew.
         return f"core.hooksPath leads into the work tree, to '{directory}'"
     return None

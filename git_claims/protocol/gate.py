@@ -75,8 +75,9 @@ def may_go(question: Question, seen: Seen | None, chain: ChainId | None) -> bool
     if question.item is None:
         return False
     if question.why is Why.IS_CLAIM and seen is None:
-        # Making a claim by hand is what another client does; the server decides that race.
-        return not question.pushed.deletes
+        # Making a claim by hand is what another client does; the server decides that race. Pushing the local copy,
+        # as --mirror does, would bring back what was given up since.
+        return not question.pushed.deletes and question.pushed.local_ref != question.pushed.remote_ref
     return chain is not None and seen is not None and seen.is_held_by(chain)
 
 

@@ -48,6 +48,11 @@ def duration(text: str) -> timedelta:
     return timedelta(seconds=int(match[1]) * _UNIT_SECONDS[match[2] or "s"])
 
 
+def is_duration(text: str) -> bool:
+    """Says whether `duration` would read it."""
+    return _DURATION.fullmatch(text) is not None
+
+
 def stamp(moment: datetime) -> str:
     """Writes a moment the way records do: `2026-11-30T13:06:00Z`."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -20,7 +20,7 @@ def circumstances(ground: Ground) -> dict[str, str]:
     """What the figures depend on, beside the program."""
     delay = f"{ground.delay_ms} ms for each connection, except over a path" if ground.delay_ms else "none"
     return {
-        "program": " ".join(program()),
+        "program": f"{' '.join(program())}; racers: python -m git_claims",
         "machine": f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start, all on loopback",
         "versions": f"{run_git(ground.root, '--version').stdout.strip()}, Python {platform.python_version()}, "
         f"pygit2 {version('pygit2')}, click {version('click')}",

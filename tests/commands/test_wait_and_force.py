@@ -61,6 +61,28 @@ def test_wait_alone_does_not_take_the_next_word_for_its_duration(agent: ForkedAg
         """)
 
 
+@pytest.mark.parametrize("words", ["42 --wait 60", "42 43 --wait 5m", "take 42 --wait 43 --json"])
+def test_time_that_would_be_read_as_another_item_is_asked_about(agent: ForkedAgent, server: Server, words: str) -> None:
+    answer = agent.claim(*words.split())
+    word = words.partition("--wait ")[2].split()[0]
+    assert server.refs() == {}
+    assert (answer.status, answer.stderr) == (
+        2,
+        f"error: '--wait {word}' may mean a time or an item: write '--wait={word}', or all items first\n"
+        "hint: 'git claim take -h' shows how it is used\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "words", ["--wait 42 43", "42 43 --wait", "42 --wait -- 43", "42 --wait=1m 43", "42 --wait #43"]
+)
+def test_items_around_a_wait_that_cannot_be_misread_are_all_items(
+    agent: ForkedAgent, server: Server, words: str
+) -> None:
+    agent.claim(*words.split(), check=0)
+    assert holders(server) == {"issue-42": "chain-agent-1", "issue-43": "chain-agent-1"}
+
+
 def test_wait_of_no_length_asks_once(agent: ForkedAgent, server: Server) -> None:
     plant(server, "issue-42")
     answer = agent.claim("42", "--wait=0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +20,11 @@ from git_claims.protocol.claim import ChainId, Seen
 from git_claims.protocol.item import Item, parse
 from git_claims.protocol.settlement import Applied, Settled
 from git_claims.protocol.transition import Asker, Decision, Swap, reclaim, release, renew, take
+from tests.agents import Crasher
+from tests.places import Clone, Server, make_clone
 
 DEADLINE_SECONDS = 30.0
+Shape = Callable[[Server, Path], Clone]
 
 
 def open_git(directory: Path, **environment: str) -> Git:
@@ -112,3 +116,20 @@ def won(state: Settled) -> Seen:
     """The claim of a swap that must have been applied."""
     assert isinstance(state, Applied) and state.seen is not None, state
     return state.seen
+
+
+def configured(key: str, value: str, *options: str) -> Shape:
+    """A clone with an extension; pygit2 refuses the ones it does not know."""
+
+    def make(server: Server, root: Path) -> Clone:
+        clone = make_clone(server, root, "shaped", None, *(options or ("--quiet",)))
+        clone.config("core.repositoryFormatVersion", "1")
+        clone.config(key, value)
+        return clone
+
+    return make
+
+
+def built_by_git(crasher: Crasher) -> bool:
+    """Says whether the last run left the building of objects to git."""
+    return any("commit-tree" in words for words in crasher.arguments())

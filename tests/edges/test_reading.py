@@ -9,6 +9,7 @@ import pytest
 
 from git_claims.errors import CannotTell, GitFailed
 from git_claims.git.copy import Copy
+from tests.agents import Crasher
 from tests.edges.opening import Opened, item, won
 from tests.forked import ForkedAgent
 from tests.places import Clone, Server, make_clone, make_server
@@ -64,11 +65,14 @@ def test_items_whose_names_begin_alike_are_read_together(opened: Opened, server:
     }
 
 
-def test_more_items_than_refspecs_are_read_all_the_same(opened: Opened, server: Server) -> None:
+def test_many_items_are_read_by_one_question_for_all(opened: Opened, server: Server, crasher: Crasher) -> None:
     server.plant_claim("issue-150", "chain-a")
+    opened.environment |= crasher.environment()
     found = opened.store.read([item(str(number)) for number in range(1, 200)])
     assert [each.name for each, seen in found.items() if seen] == ["issue-150"]
     assert len(found) == 199
+    (fetched,) = [words for words in crasher.arguments() if "fetch" in words]
+    assert [word for word in fetched if word.startswith("+refs/")] == ["+refs/claims/*:refs/claims/*"]
 
 
 def test_reading_nothing_asks_nobody(opened: Opened, server: Server, clone: Clone) -> None:
@@ -272,6 +276,15 @@ def test_reading_touches_nothing_of_the_users(opened: Opened, server: Server, tm
     opened.read("42")
     opened.chains()
     assert (snapshot(mine), (mine.path / ".git/FETCH_HEAD").read_bytes()) == before
+
+
+@pytest.mark.parametrize("namespace", ["refs/claims", "refs/heads/claims"])
+def test_refs_that_the_users_own_refspecs_would_move_stay(server: Server, clone: Clone, namespace: str) -> None:
+    clone.git("config", "--add", "remote.origin.fetch", "+refs/claims/*:refs/remotes/origin/claims/*")
+    before = clone.refs("refs/remotes/")
+    server.plant(f"{namespace}/issue-42", server.make_commit(b"issue=42\nchain=chain-a\n"))
+    assert Opened(clone.path, namespace).chains() == {"issue-42": "chain-a"}
+    assert clone.refs("refs/remotes/") == before
 
 
 def snapshot(clone: Clone) -> tuple[str, str, str, str]:

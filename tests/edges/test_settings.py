@@ -151,6 +151,14 @@ def test_branch_without_the_file_uses_that_of_the_remotes_default_branch(clone: 
     assert open_settings(clone.path).namespace == "refs/heads/claims"
 
 
+def test_default_branch_may_have_any_name(clone: Clone) -> None:
+    commit_file(clone)
+    clone.git("push", "--quiet", "origin", "main:trunk", "+old:main")
+    clone.git("remote", "set-head", "origin", "trunk")
+    clone.git("switch", "--quiet", "old")
+    assert open_settings(clone.path).namespace == "refs/heads/claims"
+
+
 def test_worktree_on_an_old_branch_uses_that_of_the_remotes_default_branch(clone: Clone) -> None:
     commit_file(clone)
     clone.git("worktree", "add", "--quiet", "../lane", "old")

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from git_claims.protocol.claim import ChainId, Claim, Seen
 from git_claims.protocol.settlement import Applied
 from tests.agents import Crasher
-from tests.edges.opening import Opened, won
+from tests.edges.opening import Opened, Shape, built_by_git, configured, won
 from tests.places import ABSENT, Clone, Server, make_clone, make_server, run_git
 
 FORTY_TWO = "refs/claims/issue-42"
-Shape = Callable[[Server, Path], Clone]
 
 
 def cloned(*options: str) -> Shape:
     return lambda server, root: make_clone(server, root, "shaped", None, *options)
-
-
-def configured(key: str, value: str, *options: str) -> Shape:
-    def make(server: Server, root: Path) -> Clone:
-        clone = make_clone(server, root, "shaped", None, *(options or ("--quiet",)))
-        clone.config("core.repositoryFormatVersion", "1")
-        clone.config(key, value)
-        return clone
-
-    return make
 
 
 def worktree(server: Server, root: Path) -> Clone:
@@ -110,10 +95,6 @@ def test_claim_is_taken_read_renewed_and_released(
     assert state_of(place) == before
 
 
-def built_by_git(crasher: Crasher) -> bool:
-    return any("commit-tree" in words for words in crasher.arguments())
-
-
 def state_of(place: Clone) -> tuple[str, str, bool, list[str]]:
     """What no claim may change: branches and tags, configuration, depth, FETCH_HEAD."""
     refs = place.git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags", "refs/remotes")
@@ -166,78 +147,19 @@ def test_claims_that_an_earlier_fetch_left_out_are_brought_when_read(server: Ser
     assert opened.chains() == opened.cached_chains()
 
 
+def test_reading_brings_whole_claims_into_a_clone_without_blobs(server: Server, tmp_path: Path) -> None:
+    clone = make_clone(server, tmp_path, "shaped", None, "--filter=blob:none")
+    server.plant_claim("issue-42", "chain-a")
+    assert Opened(clone.path).store.remote.fetch(["+refs/claims/*:refs/claims/*"]).status == 0
+    assert "?" not in clone.git("rev-list", "--objects", "--missing=print", "--glob=refs/claims").stdout
+
+
 def test_claims_of_a_clone_without_blobs_need_no_server_once_they_were_read(server: Server, tmp_path: Path) -> None:
     opened = Opened(make_clone(server, tmp_path, "shaped", None, "--filter=blob:none").path)
     server.plant_claim("issue-42", "chain-a")
     opened.chains()
     server.path.rename(server.path.with_name("gone"))
     assert opened.cached_chains() == {"issue-42": "chain-a"}
-
-
-# Two ways to build an object, one object
-
-
-CLAIM = Claim(issue="42", repo="acme/ledgér", chain=ChainId("chain-ünï"), host="blade", nonce="9f1c", branch="42-ä")
-
-
-def build_in(place: Path, **environment: str) -> Seen:
-    return Opened(place, environment=dict(environment)).store.build(CLAIM)
-
-
-@pytest.fixture
-def noon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "time", lambda: 1796040000.75)
-
-
-@pytest.mark.usefixtures("noon")
-@pytest.mark.parametrize(
-    ("key", "value"), [("i18n.commitEncoding", "latin1"), ("core.autocrlf", "true"), ("commit.gpgSign", "true")]
-)
-def test_object_built_by_git_is_the_one_that_pygit2_builds(
-    clone: Clone, server: Server, tmp_path: Path, key: str, value: str
-) -> None:
-    refused = configured("extensions.partialClone", "origin")(server, tmp_path)
-    for place in (clone, refused):
-        place.config(key, value)
-        (place.path / ".gitattributes").write_text("* text eol=crlf working-tree-encoding=utf-16\n")
-    built = build_in(refused.path)
-    assert build_in(clone.path) == built
-    author = clone.git("cat-file", "-p", built.oid).stdout.split("\n")[1]
-    assert author == "author git-claim <git-claim@localhost> 1796040000 +0000"
-
-
-@pytest.mark.usefixtures("noon")
-def test_without_pygit2_git_builds_the_same(clone: Clone, monkeypatch: pytest.MonkeyPatch, crasher: Crasher) -> None:
-    built = build_in(clone.path)
-    monkeypatch.setitem(sys.modules, "pygit2", None)
-    assert build_in(clone.path, **crasher.environment()) == built
-    assert built_by_git(crasher)
-
-
-@pytest.mark.usefixtures("noon")
-@pytest.mark.parametrize("hides_pygit2", [False, True], ids=["by pygit2", "by git"])
-def test_object_does_not_depend_on_who_is_logged_in(
-    clone: Clone, monkeypatch: pytest.MonkeyPatch, hides_pygit2: bool
-) -> None:
-    built = build_in(clone.path)
-    if hides_pygit2:
-        monkeypatch.setitem(sys.modules, "pygit2", None)
-    somebody = {"GIT_AUTHOR_NAME": "x", "GIT_AUTHOR_DATE": "@1 +0500", "GIT_COMMITTER_EMAIL": "y", "TZ": "Asia/Tokyo"}
-    assert build_in(clone.path, GIT_CONFIG_GLOBAL="/dev/null", **somebody) == built
-
-
-@pytest.mark.parametrize("hides_pygit2", [False, True], ids=["by pygit2", "by git"])
-def test_claim_of_a_hook_does_not_end_in_its_quarantine(
-    clone: Clone, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hides_pygit2: bool
-) -> None:
-    if hides_pygit2:
-        monkeypatch.setitem(sys.modules, "pygit2", None)
-    (tmp_path / "quarantine").mkdir()
-    hook = dict.fromkeys(["GIT_QUARANTINE_PATH", "GIT_OBJECT_DIRECTORY"], str(tmp_path / "quarantine"))
-    opened = Opened(clone.path, environment=hook | {"GIT_DIR": ".git", "GIT_INDEX_FILE": "/nowhere"})
-    oid = won(opened.take("42")["issue-42"]).oid
-    assert server.refs() == {FORTY_TWO: oid}
-    assert list((tmp_path / "quarantine").iterdir()) == []
 
 
 def test_two_servers_of_one_clone_decide_for_themselves(clone: Clone, server: Server, tmp_path: Path) -> None:

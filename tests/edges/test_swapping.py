@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from git_claims.errors import Usage
 from git_claims.git import store as store_module
 from git_claims.git.copy import Copy
-from git_claims.protocol.claim import ChainId, Claim, Seen
+from git_claims.protocol.claim import Seen
 from git_claims.protocol.settlement import Applied, Moved, Settled, Unclear, Untouched, Withheld
-from git_claims.protocol.transition import Outcome, Reason, Swap
 from tests.agents import Crasher
-from tests.edges.opening import Opened, item, won
+from tests.edges.opening import Opened, won
 from tests.places import ABSENT, Clone, Server
 from tests.proxy import black_hole
 
@@ -214,6 +213,25 @@ def test_slow_server_is_waited_for(opened: Opened, server: Server) -> None:
     won(opened.take("42")["issue-42"])
 
 
+# Some sandboxes put a program of their own before git, which lets agents push nothing and does not say so.
+SWALLOWS_PUSHES = """#!/bin/sh
+for word in "$@"; do [ "$word" != push ] || exit 0; done
+exec '{git}' "$@"
+"""
+
+
+def test_push_that_ends_well_and_says_nothing_of_the_ref_is_not_believed(
+    opened: Opened, server: Server, tmp_path: Path
+) -> None:
+    program = tmp_path / "programs/git"
+    program.parent.mkdir()
+    program.write_text(SWALLOWS_PUSHES.format(git=shutil.which("git")))
+    program.chmod(0o755)
+    opened.environment["PATH"] = f"{program.parent}:{os.environ['PATH']}"
+    assert isinstance(opened.take("42")["issue-42"], Withheld)
+    assert server.refs() == {}
+
+
 # Several refs
 
 
@@ -278,50 +296,6 @@ def test_swap_of_nothing_is_nothing(opened: Opened, server: Server, clone: Clone
     before = server.refs("refs/")
     assert opened.store.swap([]) == {}
     assert server.refs("refs/") == before
-
-
-# Objects
-
-
-def same_claim(opened: Opened, nonce: str = "9f1c") -> Settled:
-    claim = Claim(issue="42", chain=ChainId("chain-me"), nonce=nonce)
-    swap = Swap(item("42"), None, claim, Outcome.CLAIMED, Reason.FREE)
-    return opened.store.swap([swap])[item("42")]
-
-
-def test_object_that_the_server_has_already_is_our_own_earlier_success(
-    opened: Opened, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(time, "time", lambda: 1796000000.0)
-    first, second = won(same_claim(opened)), won(same_claim(opened))
-    assert first.oid == second.oid
-    assert server.chain_of(FORTY_TWO) == [first.oid]
-
-
-def test_claim_with_another_nonce_is_never_our_own_success(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "time", lambda: 1796000000.0)
-    won(same_claim(opened))
-    assert isinstance(same_claim(opened, "another"), Moved)
-
-
-def test_claim_is_a_commit_without_parents_that_the_program_signs_with_its_own_name(
-    opened: Opened, server: Server
-) -> None:
-    oid = won(opened.take("42", chain="chain-ünï")["issue-42"]).oid
-    shown = server.git("show", "--no-patch", "--format=%P|%an <%ae>|%cn <%ce>|%s|%ai", oid).stdout.strip()
-    parents, author, committer, subject, date = shown.split("|")
-    assert (parents, author, committer) == ("", "git-claim <git-claim@localhost>", "git-claim <git-claim@localhost>")
-    assert (subject, date[-5:]) == ("claim 42 by chain-ünï", "+0000")
-    assert server.git("ls-tree", oid).stdout.endswith("\tclaim\n")
-    assert server.git("ls-tree", oid).stdout.startswith("100644 blob ")
-    assert server.claim_text("issue-42").startswith("issue=42\nrepo=acme/ledger\nchain=chain-ünï\n")
-
-
-def test_claim_that_cannot_be_recorded_is_refused_before_anything_is_pushed(opened: Opened, server: Server) -> None:
-    for chain in ("a\nb", "c" * 5000, "\ud800"):
-        with pytest.raises(Usage, match="this claim cannot be recorded"):
-            opened.take("42", chain=chain)
-    assert server.refs() == {}
 
 
 # The copy is only a copy

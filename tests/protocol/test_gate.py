@@ -109,7 +109,8 @@ def held_by(chain: ChainId) -> Seen:
 
 UNREADABLE = Seen(Oid(OLD), None, "not UTF-8")
 BRANCH = ask(branches("42-x"))
-WRITTEN = ask(line("refs/claims/issue-42", old=OLD))
+WRITTEN = ask(line("refs/claims/issue-42", NEW, old=OLD))
+COPIED = ask(line("refs/claims/issue-42"))
 TAKEN_AWAY = ask(delete("refs/claims/issue-42"))
 NAMELESS = ask(line("refs/claims/Issue-42"))
 
@@ -129,6 +130,8 @@ NAMELESS = ask(line("refs/claims/Issue-42"))
         (WRITTEN, held_by(ME), None, False),
         (WRITTEN, UNREADABLE, ME, False),
         (WRITTEN, None, None, True),
+        (COPIED, None, ME, False),
+        (COPIED, held_by(ME), ME, True),
         (TAKEN_AWAY, held_by(ME), ME, True),
         (TAKEN_AWAY, held_by(OTHER), ME, False),
         (TAKEN_AWAY, UNREADABLE, ME, False),
@@ -149,6 +152,8 @@ NAMELESS = ask(line("refs/claims/Issue-42"))
         "claim written by hand by nobody knows whom",
         "unreadable claim written by hand",
         "new claim written by hand",
+        "copy of a claim that was given up",
+        "copy of a claim that this chain holds",
         "own claim deleted by hand",
         "another's claim deleted by hand",
         "unreadable claim deleted by hand",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from tests.agents import PROGRAM
 from tests.conftest import MakeAgent
 from tests.forked import ForkedAgent, forked
 from tests.transports import Transport
@@ -32,3 +36,15 @@ def make_forked(make_agent: MakeAgent) -> MakeForked:
 @pytest.fixture
 def runner(make_forked: MakeForked) -> ForkedAgent:
     return make_forked()
+
+
+@pytest.fixture
+def gated(runner: ForkedAgent, tmp_path: Path) -> ForkedAgent:
+    """An agent whose clone has the pre-push hook, and `git claim` for it on PATH."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "git-claim").write_text(f'#!/bin/sh\nexec {shlex.join(PROGRAM)} "$@"\n')
+    (programs / "git-claim").chmod(0o755)
+    runner.environment |= {"PATH": f"{programs}:{os.environ['PATH']}"}
+    runner.claim("hook", "install", check=0)
+    return runner
