@@ -92,6 +92,12 @@ def test_release_touches_only_the_assignment_of_the_claims_operator() -> None:
     assert not release(issue, Release.ABANDONED, replace(OURS, operator=None)).remove_assignees
 
 
+@pytest.mark.parametrize("base", ["<x>", "@claude-bot", "a-->b"])
+def test_branch_that_cannot_be_told_is_left_out_of_a_release(base: str) -> None:
+    edit = on_release(HELD, FORTY_TWO, OURS, HOUSE, Release.MERGED, pull=5, base=base)
+    assert (edit.comment or "").startswith("Resolved by PR #5.\n")
+
+
 @pytest.mark.parametrize("outcome", Release)
 def test_switched_off_labels_stay_out_of_a_release(outcome: Release) -> None:
     edit = on_release(HELD, FORTY_TWO, OURS, BARE, outcome, pull=5)

@@ -98,6 +98,7 @@ def test_claim_without_a_login_assigns_nobody_and_locks_for_its_chain() -> None:
 
 
 YOUNGER = said(lock_comment(replace(OURS, nonce="0ld0", claimed_at="2026-11-30T13:05:00Z"), HOUSE), -1)
+ADAS_STEP = replace(STEP, body=STEP.body.replace("operator=octocat", "operator=ada"))
 TOLD = [
     ("won, nothing told", OURS, page(), True, True),
     ("won, an older lock of this login was never released", OURS, page(OLDER), True, True),
@@ -134,6 +135,8 @@ TOLD = [
     ("no nonce, entered again", replace(OURS, nonce=None), page(LOCKED), False, False),
     ("no time", replace(OURS, nonce=None, claimed_at=None), page(lock("octocat")), False, False),
     ("perhaps among comments that were not read", RENEWED, replace(page(said("x", 9)), complete=False), False, False),
+    ("all comments were read", RENEWED, page(said("x", 9)), False, True),
+    ("handed off, the step of another login", HANDED, page(LOCKED, ADAS_STEP), False, True),
     ("not read, but older than the claim", RENEWED, replace(page(said("x", -9)), complete=False), False, True),
     ("not read, but won just now", OURS, replace(page(said("x", 9)), complete=False), True, True),
 ]
