@@ -68,7 +68,9 @@ def main(argv: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not turn an answer into a crash.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
-    talk, stdout = Talk(as_json="--json" in arguments, quiet=False), sys.stdout
+    # What stands behind the dashes is for the command that exec runs.
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    talk, stdout = Talk(as_json="--json" in own, quiet=False), sys.stdout
     try:
         return _run(arguments, talk)
     except SystemExit:
