@@ -18,7 +18,7 @@ from git_claims.protocol.transition import Reason
 _MASS = 3
 
 
-@click.command(short_help="List every claim of the remote.")
+@click.command()
 @click.option("--mine", is_flag=True, help="Only claims of this chain.")
 @click.option("--cached", is_flag=True, help="Read the local copy, without network.")
 @edges()
@@ -40,17 +40,18 @@ def ls(mine: bool, cached: bool, **shared: object) -> Exit:
     _remark(world, listing.strangers, listing.earlier, len(listing.claims))
     if cached:
         world.talk.say(f"from the local copy, {_copy_age(world, listing.as_of)}")
-    world.talk.document(
-        {
-            "claims": [render.row_document(row, world.repo, world.now) for row in found],
-            "source": "cached" if cached else "remote",
-            "as_of": render.as_of(listing.as_of),
-        }
-    )
+    if world.talk.as_json:
+        world.talk.document(
+            {
+                "claims": [render.row_document(row, world.repo, world.now) for row in found],
+                "source": "cached" if cached else "remote",
+                "as_of": render.as_of(listing.as_of),
+            }
+        )
     return Exit.DONE
 
 
-@click.command(short_help="Show the whole record of one claim.")
+@click.command()
 @click.argument("item", type=ITEM, required=False)
 @click.option("--cached", is_flag=True, help="Read the local copy, without network.")
 @edges()
@@ -75,7 +76,7 @@ def show(item: Named | None, cached: bool, **shared: object) -> Exit:
     return Exit.DONE
 
 
-@click.command(short_help="Ask whether this chain holds an item.")
+@click.command()
 @click.argument("item_or_branch", required=False, metavar="ITEM|BRANCH")
 @click.option("--branch", metavar="BRANCH", help="The item that BRANCH names; for CI.")
 @click.option("--any-chain", is_flag=True, help="With --branch: anybody's claim will do, if it names BRANCH.")
@@ -108,7 +109,7 @@ def check(item_or_branch: str | None, branch: str | None, any_chain: bool, cache
     return Exit.NO
 
 
-@click.command(short_help="Say which chain is in force here.")
+@click.command()
 @click.option("--mint", is_flag=True, help="Print a new chain id.")
 @click.option("--save", is_flag=True, help="With --mint: keep it in this clone's git config.")
 @edges(remote=False)
