@@ -1,5 +1,5 @@
 """`python -m git_claims` is the same program as `git claim`."""
 
-from git_claims.cli.main import main
+from git_claims.cli.start import main
 
 raise SystemExit(main())

@@ -106,7 +106,10 @@ def commands() -> dict[str, click.Command]:
 
 
 def _commands(group: click.Group, prefix: str) -> Iterator[tuple[str, click.Command]]:
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in list(group.commands) or group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None, name
         if isinstance(command, click.Group):
             yield from _commands(command, f"{prefix}{name} ")
         else:

@@ -288,6 +288,11 @@ def test_every_key_of_every_document_is_described_and_no_other(make_agent: MakeA
     assert documents.keys == {title: set(part.names) for title, part in described().items()}
 
 
+def test_option_of_the_command_that_exec_runs_asks_for_no_document(agent: Agent) -> None:
+    answer = forked(agent).claim("-C", "nowhere", "exec", "42", "--", "tool", "--json")
+    assert (answer.status, answer.stdout) == (Exit.USAGE, "")
+
+
 def test_no_document_is_built_with_a_key_that_is_not_described() -> None:
     assert document_keys() <= {name for part in described().values() for name in part.names}
 

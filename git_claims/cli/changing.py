@@ -50,7 +50,7 @@ class TakeCommand(click.Command):
         return super().parse_args(ctx, bare_option_means("--wait", "30m")(args))
 
 
-@click.command(cls=TakeCommand, short_help="Claim items; the default: git claim 42.")
+@click.command(cls=TakeCommand)
 @click.argument("items", nargs=-1, type=ITEM, required=True, metavar="ITEM...")
 @click.option("--all-or-nothing", is_flag=True, help="Claim all of the items or none.")
 @click.option("--bundle", multiple=True, type=ITEM, metavar="ITEM", help="A sibling to claim along with the one item.")
@@ -130,7 +130,7 @@ def _take(
     return take_waiting(world.store, wanted, asker, patience)
 
 
-@click.command(short_help="Say that work on a claim goes on.")
+@click.command()
 @click.argument("items", nargs=-1, type=ITEM, metavar="[ITEM...]")
 @click.option("--branch", metavar="BRANCH", help="Change the branch in the record.")
 @click.option("--phase", metavar="PHASE", help="Change the phase in the record.")
@@ -144,7 +144,7 @@ def renew(items: tuple[Named, ...], branch: str | None, phase: str | None, **sha
     return world.talk.answers(answers, world.repo, chain, world.now)
 
 
-@click.command("hand-off", short_help="Pass a claim on to another chain.")
+@click.command("hand-off")
 @click.argument("item", type=ITEM, required=False)
 @click.option("--to", type=ChainType(), required=True, metavar="CHAIN", help="The chain that holds it from now on.")
 @click.option("--phase", metavar="PHASE", help="Change the phase in the record.")
@@ -162,7 +162,7 @@ def hand_off(item: Named | None, to: ChainId, phase: str | None, **shared: objec
     return world.talk.answers(answers, world.repo, chain, world.now)
 
 
-@click.command(short_help="Continue the claim of a predecessor.")
+@click.command()
 @click.argument("item", type=ITEM)
 @click.option("--from", "predecessor", type=ChainType(), required=True, metavar="CHAIN", help="The chain that held it.")
 @click.option("--phase", metavar="PHASE", help="Change the phase in the record.")
@@ -184,7 +184,7 @@ def adopt(item: Named, predecessor: ChainId, phase: str | None, **shared: object
     return world.talk.answers(answers, world.repo, chain, world.now)
 
 
-@click.command(short_help="Free a claim as a person, at a terminal.")
+@click.command()
 @click.argument("item", type=ITEM)
 @edges(chain=False)
 def reclaim(item: Named, **shared: object) -> Exit:

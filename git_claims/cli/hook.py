@@ -20,7 +20,7 @@ from git_claims.protocol.text import printable
 _ZEROS = "0" * 40
 
 
-@click.group(short_help="Install the pre-push hook that refuses unclaimed branches.")
+@click.group()
 def hook() -> None:
     """Install, look at or take away the pre-push hook that refuses branches whose item is not claimed."""
 

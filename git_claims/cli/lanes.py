@@ -24,7 +24,7 @@ _SLUG = "work"
 _SLUG_CHARACTERS = 48
 
 
-@click.command(short_help="Claim an item and open a worktree for it.")
+@click.command()
 @click.argument("item", type=ITEM)
 @click.option("--slug", metavar="TEXT", help="What follows the number in the branch's name.")
 @click.option("--from", "cut_from", metavar="REF", help="Cut the branch from REF, not the remote's default branch.")
@@ -71,7 +71,7 @@ def start(item: Named, slug: str | None, cut_from: str | None, phase: str | None
     return Exit.DONE
 
 
-@click.command("lanes", short_help="List this clone's worktrees and whether they hold their claims.")
+@click.command("lanes")
 @edges()
 def lanes_command(**shared: object) -> Exit:
     """List the lanes of this clone: item, claim, branch, what is unsaved, path."""
@@ -86,7 +86,7 @@ def lanes_command(**shared: object) -> Exit:
     return Exit.DONE
 
 
-@click.command("prune-lanes", short_help="Remove worktrees that are released and saved.")
+@click.command("prune-lanes")
 @click.option("-n", "--dry-run", is_flag=True, help="Only say what would go.")
 @edges()
 def prune_lanes(dry_run: bool, **shared: object) -> Exit:

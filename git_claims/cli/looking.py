@@ -20,7 +20,7 @@ from git_claims.protocol.transition import Reason
 _MASS = 3
 
 
-@click.command(short_help="List every claim of the remote.")
+@click.command()
 @click.option("--mine", is_flag=True, help="Only claims of this chain.")
 @click.option("--operator", metavar="LOGIN", help="Only claims of this login; @me is the one in force.")
 @click.option("--stale", is_flag=True, help="Only claims whose holder looks gone.")
@@ -50,19 +50,16 @@ def ls(mine: bool, operator: str | None, stale: bool, no_tracker: bool, cached: 
     _remark(world, listing.strangers, listing.earlier, len(listing.claims))
     if cached:
         world.talk.say(f"from the local copy, {_copy_age(world, listing.as_of)}")
-    world.talk.document(
-        {
-            "claims": [
-                {**render.row_document(row, world.repo, world.now), **sign_document(world, row, signs)} for row in found
-            ],
-            "source": "cached" if cached else "remote",
-            "as_of": render.as_of(listing.as_of),
-        }
-    )
+    if world.talk.as_json:
+        claims = [
+            {**render.row_document(row, world.repo, world.now), **sign_document(world, row, signs)} for row in found
+        ]
+        source, as_of = "cached" if cached else "remote", render.as_of(listing.as_of)
+        world.talk.document({"claims": claims, "source": source, "as_of": as_of})
     return Exit.DONE
 
 
-@click.command(short_help="Show the whole record of one claim.")
+@click.command()
 @click.argument("item", type=ITEM, required=False)
 @click.option("--no-tracker", is_flag=True, help="Leave out what the tracker says.")
 @click.option("--cached", is_flag=True, help="Read the local copy, without network.")
@@ -93,7 +90,7 @@ def show(item: Named | None, no_tracker: bool, cached: bool, **shared: object) -
     return Exit.DONE
 
 
-@click.command(short_help="Ask whether this chain holds an item.")
+@click.command()
 @click.argument("item_or_branch", required=False, metavar="ITEM|BRANCH")
 @click.option("--branch", metavar="BRANCH", help="The item that BRANCH names; for CI.")
 @click.option("--any-chain", is_flag=True, help="With --branch: anybody's claim will do, if it names BRANCH.")
@@ -126,7 +123,7 @@ def check(item_or_branch: str | None, branch: str | None, any_chain: bool, cache
     return Exit.NO
 
 
-@click.command(short_help="Say which chain is in force here.")
+@click.command()
 @click.option("--mint", is_flag=True, help="Print a new chain id.")
 @click.option("--save", is_flag=True, help="With --mint: keep it in this clone's git config.")
 @edges(remote=False)

@@ -3,22 +3,50 @@
 import os
 import signal
 import sys
-import traceback
 from pathlib import Path
 from types import FrameType
 
 import click
 
 from git_claims import __version__
-from git_claims.cli import changing, hook, lanes, looking, publishing, releasing, setting_up, tracked, words
-from git_claims.cli.options import Group
+from git_claims.cli import words
+from git_claims.cli.options import Group, Place
 from git_claims.cli.render import Talk, mute
 from git_claims.errors import CannotWrite, ClaimError, Exit, Interrupted, Terminated, Usage
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(cls=Group, context_settings=_CONTEXT, invoke_without_command=True)
+# In the order of a working day. A command is loaded when it is asked for: most of a start is loading.
+COMMANDS = {
+    "take": Place("changing", "take", "Claim items; the default: git claim 42."),
+    "start": Place("lanes", "start", "Claim an item and open a worktree for it."),
+    "release": Place("releasing", "release", "Give up claims; without an item, those of this lane."),
+    "ls": Place("looking", "ls", "List every claim of the remote."),
+    "show": Place("looking", "show", "Show the whole record of one claim."),
+    "check": Place("looking", "check", "Ask whether this chain holds an item."),
+    "lanes": Place("lanes", "lanes_command", "List this clone's worktrees and whether they hold their claims."),
+    "prune-lanes": Place("lanes", "prune_lanes", "Remove worktrees that are released and saved."),
+    "push": Place("publishing", "push_command", "Push work, fenced by its claim."),
+    "exec": Place("publishing", "exec_command", "Run a command for as long as its claim holds."),
+    "renew": Place("changing", "renew", "Say that work on a claim goes on."),
+    "hand-off": Place("changing", "hand_off", "Pass a claim on to another chain."),
+    "adopt": Place("changing", "adopt", "Continue the claim of a predecessor."),
+    "reclaim": Place("changing", "reclaim", "Free a claim as a person, at a terminal."),
+    "hook": Place("hook", "hook", "Install the pre-push hook that refuses unclaimed branches."),
+    "hold": Place("tracked", "hold", "Put an item on hold: nobody claims it."),
+    "unhold": Place("tracked", "unhold", "End a hold."),
+    "sync": Place("tracked", "sync", "Find and repair drift between claims and the tracker."),
+    "whoami": Place("looking", "whoami", "Say which chain is in force here."),
+    "init": Place("setting_up", "init", "Write .claims.toml and ignore .worktrees/."),
+    "doctor": Place("setting_up", "doctor", "Find out whether claims can work here."),
+    "demo": Place("setting_up", "demo", "Watch agents race for issues in a throw-away repository."),
+    "guide": Place("setting_up", "guide", "One screen for an agent: the loop, and what each refusal means."),
+    "completion": Place("setting_up", "completion", "Print a completion script for a shell."),
+}
+
+
+@click.group(cls=Group, places=COMMANDS, context_settings=_CONTEXT, invoke_without_command=True)
 @click.option("-C", "directory", metavar="PATH", help="Run as if started in PATH.")
 @click.version_option(__version__, prog_name="git-claim", message="%(prog)s %(version)s")
 @click.pass_context
@@ -29,35 +57,6 @@ def cli(context: click.Context, directory: str | None) -> None:
     """
     if context.invoked_subcommand is None:
         raise Usage("no command and no item", "'git claim -h' lists the commands")
-
-
-for _command in (
-    changing.take,
-    lanes.start,
-    releasing.release,
-    looking.ls,
-    looking.show,
-    looking.check,
-    lanes.lanes_command,
-    lanes.prune_lanes,
-    publishing.push_command,
-    publishing.exec_command,
-    changing.renew,
-    changing.hand_off,
-    changing.adopt,
-    changing.reclaim,
-    hook.hook,
-    tracked.hold,
-    tracked.unhold,
-    tracked.sync,
-    looking.whoami,
-    setting_up.init,
-    setting_up.doctor,
-    setting_up.demo,
-    setting_up.guide,
-    setting_up.completion,
-):
-    cli.add_command(_command)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -71,7 +70,9 @@ def main(argv: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not turn an answer into a crash.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
-    talk, stdout = Talk(as_json="--json" in arguments, quiet=False), sys.stdout
+    # What stands behind the dashes is for the command that exec runs.
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    talk, stdout = Talk(as_json="--json" in own, quiet=False), sys.stdout
     try:
         return _run(arguments, talk)
     except SystemExit:
@@ -108,6 +109,8 @@ def _run(arguments: list[str], talk: Talk) -> int:
             ClaimError(f"internal error: {type(error).__name__}: {error}", "repeating is safe; please report it")
         )
         if os.environ.get("GIT_CLAIM_TRACE"):
+            import traceback
+
             traceback.print_exc()
         return Exit.CANNOT
 

@@ -1,10 +1,10 @@
 """Options and argument types that several commands share, and the group that takes an item for `take`."""
 
-import difflib
-from collections.abc import Callable
+import importlib
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import click
 
@@ -49,11 +49,34 @@ ITEM = ItemType()
 DURATION = DurationType()
 
 
+class Place(NamedTuple):
+    """Where a command is, and what the list of commands says of it."""
+
+    module: str
+    attribute: str
+    help: str
+
+
 class Group(click.Group):
     """Commands in the order of a working day; an argument that is an item means `take`."""
 
+    def __init__(self, *arguments: object, places: Mapping[str, Place], **attributes: object) -> None:
+        super().__init__(*arguments, **attributes)  # type: ignore[arg-type]
+        self.places = places
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(self.places)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        place = self.places.get(cmd_name)
+        if place is None:
+            return None
+        found = getattr(importlib.import_module(f"git_claims.cli.{place.module}"), place.attribute)
+        return found if isinstance(found, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.help) for name, place in self.places.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, self._with_take(args))
@@ -61,8 +84,10 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in self.commands:
-            close = difflib.get_close_matches(args[0], self.commands, n=1)
+        if args[0] not in self.places:
+            import difflib
+
+            close = difflib.get_close_matches(args[0], self.places, n=1)
             meant = f"; did you mean 'git claim {close[0]}'?" if close else ""
             unset = "; is a variable empty?" if not args[0] else ""
             ctx.fail(f"'{printable(args[0])}' is neither a command nor an item{meant}{unset}")
@@ -81,7 +106,7 @@ class Group(click.Group):
         while start < len(args) and args[start] == "-C":
             start += 2
         words = [word for word in args[start:] if not word.startswith("-")]
-        if words and words[0] not in self.commands and is_item(words[0]):
+        if words and words[0] not in self.places and is_item(words[0]):
             return [*args[:start], "take", *args[start:]]
         return args
 

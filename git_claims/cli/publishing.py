@@ -32,7 +32,7 @@ class PushCommand(click.Command):
         return super().parse_args(ctx, bare_option_means(_LEASE, "")(args))
 
 
-@click.command("push", cls=PushCommand, short_help="Push work, fenced by its claim.")
+@click.command("push", cls=PushCommand)
 @click.argument("remote_name", required=False, metavar="[REMOTE]")
 @click.argument("refspecs", nargs=-1, metavar="[REFSPEC...]")
 @click.option("-n", "--dry-run", is_flag=True, help="Find out whether it would land; change nothing.")
@@ -73,7 +73,7 @@ def push_command(
     return _say_pushed(world, pushed, work, chain)
 
 
-@click.command("exec", short_help="Run a command for as long as its claim holds.")
+@click.command("exec")
 @click.argument("item", type=ITEM)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- COMMAND...")
 @click.option(

@@ -31,7 +31,7 @@ class Ending:
     note: str | None
 
 
-@click.command(short_help="Give up claims; without an item, those of this lane.")
+@click.command()
 @click.argument("items", nargs=-1, type=ITEM, metavar="[ITEM...]")
 @click.option("--all", "everything", is_flag=True, help="Every claim of this chain.")
 @click.option(

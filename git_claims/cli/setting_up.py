@@ -26,7 +26,7 @@ _COMPLETIONS = {"bash": "git-claim.bash", "zsh": "_git-claim", "fish": "git-clai
 _MARKS = {"ok": "ok     ", "warning": "warning", "failure": "FAILURE"}
 
 
-@click.command(short_help="Write .claims.toml and ignore .worktrees/.")
+@click.command()
 @click.option("--namespace", type=click.Choice(NAMESPACES), default=NAMESPACES[0], help="Where claims live.")
 @click.option("--labels", is_flag=True, help="Create the labels that are missing on the tracker, and nothing else.")
 @edges(chain=False)
@@ -55,7 +55,7 @@ def init(namespace: str, labels: bool, **shared: object) -> Exit:
     return Exit.DONE
 
 
-@click.command(short_help="Find out whether claims can work here.")
+@click.command()
 @edges(chain=False)
 def doctor(**shared: object) -> Exit:
     """Look at everything that claims depend on, and say what to do where something is wrong.
@@ -84,7 +84,7 @@ def doctor(**shared: object) -> Exit:
     return Exit.NO if failed else Exit.DONE
 
 
-@click.command(short_help="Watch agents race for issues in a throw-away repository.")
+@click.command()
 @click.option("--agents", type=click.IntRange(2, 64), default=8, show_default=True, help="How many race.")
 @click.option("--issues", type=click.IntRange(1, 50), default=5, show_default=True, help="What they race for.")
 @edges(chain=False, remote=False)
@@ -120,7 +120,7 @@ def demo(agents: int, issues: int, **shared: object) -> Exit:
     return Exit.DONE if fair else Exit.NO
 
 
-@click.command(short_help="Print a completion script for a shell.")
+@click.command()
 @click.argument("shell", type=click.Choice(tuple(_COMPLETIONS)))
 def completion(shell: str) -> Exit:
     """Print a completion script for SHELL; it completes both 'git-claim' and 'git claim'."""
@@ -128,7 +128,7 @@ def completion(shell: str) -> Exit:
     return Exit.DONE
 
 
-@click.command(short_help="One screen for an agent: the loop, and what each refusal means.")
+@click.command()
 def guide() -> Exit:
     """Print the whole tool on one screen, for an agent, or for the file that tells agents how to work here."""
     click.echo((_PACKAGE / "cli" / "guide.txt").read_text(encoding="utf-8"), nl=False)

@@ -22,7 +22,7 @@ from git_claims.protocol.signals import Release
 from git_claims.protocol.text import has_control_characters, printable
 
 
-@click.command(short_help="Put an item on hold: nobody claims it.")
+@click.command()
 @click.argument("item", type=ITEM)
 @click.option("--reason", required=True, metavar="TEXT", help="Why; told in a comment.")
 @edges()
@@ -33,7 +33,7 @@ def hold(item: Named, reason: str, **shared: object) -> Exit:
     return _hold(open_world(shared), item, hold=True, why=reason)
 
 
-@click.command(short_help="End a hold.")
+@click.command()
 @click.argument("item", type=ITEM)
 @edges()
 def unhold(item: Named, **shared: object) -> Exit:
@@ -41,7 +41,7 @@ def unhold(item: Named, **shared: object) -> Exit:
     return _hold(open_world(shared), item, hold=False, why=None)
 
 
-@click.command(short_help="Find and repair drift between claims and the tracker.")
+@click.command()
 @click.argument("items", nargs=-1, type=ITEM, metavar="[ITEM...]")
 @click.option("-n", "--dry-run", is_flag=True, help="Only say what is found.")
 @click.option("--release-idle", is_flag=True, help="Release this chain's claims that have no open pull request.")

@@ -256,6 +256,7 @@ def _check_words(board: Board, wanted: Wanted, asker: Asker) -> None:
     for item in wanted.all_items:
         try:
             signals.lock_comment(fresh(item, asker, None), board.house)
+            signals.check_words(asker.reason or "", board.house)
         except ValueError as error:
             raise Usage(f"this claim could not be shown on the tracker: {error}") from error
 

@@ -15,6 +15,9 @@ _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 def has_control_characters(text: str) -> bool:
     """Says whether `text` could end a line of a record or steer a terminal."""
+    # Nearly every value of nearly every record, at a tenth of the price.
+    if text.isascii() and text.isprintable():
+        return False
     return any(unicodedata.category(character) in {"Cc", "Zl", "Zp", "Cs"} for character in text)
 
 

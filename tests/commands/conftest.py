@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents import PROGRAM, ROOT, Agent
+from tests.commands.lane import start, work
 from tests.conftest import MakeAgent
 from tests.forked import ForkedAgent, forked
 
@@ -38,3 +39,27 @@ def installed(tmp_path: Path) -> dict[str, str]:
     (programs / "git-claim").write_text(f'#!/bin/sh\nexec {shlex.join(PROGRAM)} "$@"\n')
     (programs / "git-claim").chmod(0o755)
     return {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture
+def ready(tmp_path: Path) -> Path:
+    """A pipe by which the command says that it runs."""
+    pipe = tmp_path / "ready"
+    os.mkfifo(pipe)
+    return pipe
+
+
+@pytest.fixture
+def go(tmp_path: Path) -> Path:
+    """A pipe by which the command is told to go on."""
+    pipe = tmp_path / "go"
+    os.mkfifo(pipe)
+    return pipe
+
+
+@pytest.fixture
+def lane(agent: ForkedAgent) -> ForkedAgent:
+    """A lane for issue 42 with one commit in it."""
+    opened = start(agent, "42")
+    work(opened)
+    return opened

@@ -38,6 +38,16 @@ class Keyboard:
     def types(self, text: str) -> None:
         os.write(self.terminal, text.encode())
 
+    def stops(self) -> bool:
+        """Waits until the program has stopped, as a shell sees it."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            pid, status = os.waitpid(self.process.pid, os.WUNTRACED | os.WNOHANG)
+            if pid:
+                return os.WIFSTOPPED(status)
+            select.select([], [], [], 0.02)
+        return False
+
     def finish(self) -> int:
         """Waits for the end; returns the exit status, negative for a signal."""
         while piece := self._read():

@@ -248,7 +248,7 @@ def test_reader_waits_for_the_one_before_and_not_for_ever(opened: Opened, clone:
 
 
 def test_eight_readers_of_one_clone_at_once_all_read(clone: Clone, server: Server) -> None:
-    # Without the lock most of eight concurrent fetches fail on each other's refs.
+    # Without the lock most of eight concurrent fetches fail on each other's refs. 24 processes take their time.
     agents = [ForkedAgent(place, "chain-me") for place in (clone, clone.worktree("lane"))]
     for number in range(3):
         oid = server.make_commit(b"round %d" % number)

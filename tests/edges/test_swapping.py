@@ -356,9 +356,3 @@ def test_server_that_protects_its_branches_refuses_in_its_words(in_branches: Ope
     state = in_branches.release("42", first) if "Deletes" in rule else in_branches.renew("42", first)
     assert isinstance(state, Withheld) and "[remote rejected] (" in state.why
     assert server.refs("refs/heads/claims/") == {"refs/heads/claims/issue-42": first.oid}
-
-
-def test_nothing_of_a_swap_is_left_running(opened: Opened) -> None:
-    won(opened.take("42")["issue-42"])
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)

@@ -32,9 +32,22 @@ def test_releasing_a_sibling_leaves_the_rest_of_its_bundle() -> None:
     assert memory.chains() == {"issue-41": ME}
 
 
-def test_sibling_that_another_chain_holds_is_no_part_of_the_bundle() -> None:
+def test_claim_of_another_chain_that_points_at_the_lead_is_no_part_of_its_bundle() -> None:
     memory = Memory(world(("41", ME), ("42", OTHER, "41")))
-    release(memory.store, [item("41")], ME)
+    answers = release(memory.store, [item("41")], ME)
+    assert [(answer.item.name, answer.outcome) for answer in answers] == [("issue-41", Outcome.RELEASED)]
+    assert memory.chains() == {"issue-42": OTHER}
+
+
+def test_reclaim_of_a_lead_leaves_claims_of_others_that_point_at_it() -> None:
+    memory, shown = Memory(world(("41", OTHER), ("42", OTHER, "41"), ("43", ME, "41"))), list[object]()
+    reclaim(memory.store, item("41"), lambda *what: shown.append(what[2]))
+    assert (memory.chains(), shown) == ({"issue-43": ME}, [[item("42")]])
+
+
+def test_reclaim_of_an_unreadable_claim_takes_nothing_along() -> None:
+    memory = Memory(world(("42", OTHER, "41")) | {item("41"): UNREADABLE})
+    reclaim(memory.store, item("41"), lambda *_: None)
     assert memory.chains() == {"issue-42": OTHER}
 
 
