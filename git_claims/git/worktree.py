@@ -146,12 +146,14 @@ class Workspace:
         """Says what would be lost with a worktree; None where nothing would."""
         if worktree.gone:
             return None if worktree.branch else "its last commit is on no branch"
-        status = self._git_in(worktree.path).run("status", "--porcelain", "-z", "--untracked-files=normal")
-        if status.status != 0:
-            return f"its state cannot be read: {status.said}"
-        if status.stdout:
+        try:
+            status = self._git_in(worktree.path).ask("status", "--porcelain", "-z", "--untracked-files=normal")
+            count = self.unpushed(worktree)
+        except GitFailed as error:
+            # Somebody may be taking it away while we look; what cannot be read is never taken for saved.
+            return f"its state cannot be read: {error.message}"
+        if status:
             return "uncommitted changes"
-        count = self.unpushed(worktree)
         return None if count == 0 else f"{count} commit{'s' * (count > 1)} on no remote branch"
 
     def unpushed(self, worktree: Worktree) -> int:
