@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import stat
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from git_claims.errors import ClaimError, GitFailed
 from git_claims.git.config import GitConfig
 from git_claims.git.repository import Repository
+from git_claims.git.whole_file import replace_file
 from git_claims.git.worktree import main_top
 
 _MARK = "# git-claim pre-push hook"
@@ -152,11 +152,8 @@ def _moved(source: Path, target: Path) -> None:
 
 
 def _written(path: Path, text: str) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.chmod(temporary.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-        temporary.replace(path)
+        replace_file(path, text, executable=True)
     except OSError as error:
         raise GitFailed(f"cannot write '{path}': {error.strerror}") from error
