@@ -4,13 +4,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from random import random
 
 import click
 
 from git_claims.cli import render, words
 from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
-from git_claims.cli.world import CHAIN_VARIABLE, World
+from git_claims.cli.world import CHAIN_VARIABLE, World, jitter
 from git_claims.errors import Exit, NeedsPerson, Usage
 from git_claims.flows.change import Answer
 from git_claims.flows.lanes import lanes, remove, why_kept
@@ -25,9 +24,7 @@ from git_claims.git.lane_file import Lane
 from git_claims.protocol.claim import ChainId, Seen, check_chain
 from git_claims.protocol.item import Item, Named, is_item
 from git_claims.protocol.text import has_control_characters, is_duration, printable
-from git_claims.protocol.transition import Asker, Outcome
-
-_HELD_NOW = {Outcome.CLAIMED, Outcome.ALREADY_YOURS, Outcome.TAKEN_OVER, Outcome.RENEWED, Outcome.ADOPTED}
+from git_claims.protocol.transition import HOLDING, Asker, Outcome
 
 
 class ChainType(click.ParamType[ChainId]):
@@ -95,7 +92,7 @@ def take(
     asker = world.asker(chain, branch=branch, phase=phase, reason=reason)
     _enter_lane(world, chain, wanted.all_items)
     answers = _take(world, wanted, asker, wait, force)
-    lost = [answer.item for answer in answers if answer.outcome not in _HELD_NOW | {Outcome.UNKNOWN}]
+    lost = [answer.item for answer in answers if answer.outcome not in HOLDING | {Outcome.UNKNOWN}]
     _never_held(world, chain, lost)
     status = world.talk.answers(answers, world.repo, chain, world.now)
     if world.chain_is_new and any(answer.outcome is Outcome.HELD for answer in answers):
@@ -112,7 +109,7 @@ def _take(world: World, wanted: Wanted, asker: Asker, wait: timedelta | None, fo
     def notice(answer: Answer) -> None:
         world.talk.say(f"waiting: {words.holding(answer.item, world.repo, answer.rival, world.now)}")
 
-    patience = Patience(wait.total_seconds(), time.monotonic, time.sleep, random, notice)
+    patience = Patience(wait.total_seconds(), time.monotonic, time.sleep, jitter, notice)
     return take_waiting(world.store, wanted, asker, patience)
 
 
