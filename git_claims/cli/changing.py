@@ -4,14 +4,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from random import random
 
 import click
 
 from git_claims.cli import render, words
 from git_claims.cli.lane_notes import enter_lane, leave_lane, never_held
 from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
-from git_claims.cli.world import CHAIN_VARIABLE, World
+from git_claims.cli.world import CHAIN_VARIABLE, World, jitter
 from git_claims.errors import Exit, NeedsPerson, Usage
 from git_claims.flows.change import Answer
 from git_claims.flows.showing import Board, Looked, look, reclaim_shown, take_over_stale, take_shown, tell_step
@@ -23,9 +22,7 @@ from git_claims.flows.transfer import renew as renew_flow
 from git_claims.protocol.claim import ChainId, Seen, check_chain
 from git_claims.protocol.item import Item, Named, is_item
 from git_claims.protocol.text import has_control_characters, is_duration
-from git_claims.protocol.transition import Asker, Outcome
-
-_HELD_NOW = {Outcome.CLAIMED, Outcome.ALREADY_YOURS, Outcome.TAKEN_OVER, Outcome.RENEWED, Outcome.ADOPTED}
+from git_claims.protocol.transition import HOLDING, Asker, Outcome
 
 
 class ChainType(click.ParamType[ChainId]):
@@ -104,7 +101,7 @@ def take(
     if phase:
         said = f"Taking over at step {phase}; lock retained."
         answers = tell_step(board, answers, {Outcome.RENEWED: said}, looked)
-    lost = [answer.item for answer in answers if answer.outcome not in _HELD_NOW | {Outcome.UNKNOWN}]
+    lost = [answer.item for answer in answers if answer.outcome not in HOLDING | {Outcome.UNKNOWN}]
     never_held(world, chain, lost)
     status = world.talk.answers(answers, world.repo, chain, world.now)
     if world.chain_is_new and any(answer.outcome is Outcome.HELD for answer in answers):
@@ -126,7 +123,7 @@ def _take(
     def notice(answer: Answer) -> None:
         world.talk.say(f"waiting: {words.holding(answer.item, world.repo, answer.rival, world.now)}")
 
-    patience = Patience(wait.total_seconds(), time.monotonic, time.sleep, random, notice)
+    patience = Patience(wait.total_seconds(), time.monotonic, time.sleep, jitter, notice)
     return take_waiting(world.store, wanted, asker, patience)
 
 

@@ -74,7 +74,7 @@ def status(**shared: object) -> Exit:
     if place.chained.exists():
         world.talk.data(f"runs first: {printable(str(place.chained))}")
     if place.keep_out is not None:
-        world.talk.say(f"{place.keep_out}; the line for the hook there is: {hooks.BY_HAND}")
+        world.talk.say(f"{place.keep_out}; the line for '{place.file_by_hand}' is: {hooks.BY_HAND}")
     world.talk.document(_place_document(place, state))
     return Exit.DONE if state is HookState.CURRENT else Exit.NO
 

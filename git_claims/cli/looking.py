@@ -1,6 +1,7 @@
 """Commands that only look: ls, show, check, whoami."""
 
 import os
+from datetime import UTC, datetime
 
 import click
 
@@ -238,7 +239,5 @@ def _copy(world: World, found: Look) -> str:
 def _copy_age(world: World, as_of: float | None) -> str:
     if as_of is None:
         return "never listed as a whole"
-    from datetime import UTC, datetime
-
     passed = world.now - datetime.fromtimestamp(as_of, UTC)
     return f"last listed {words.ago(passed)}"

@@ -117,7 +117,7 @@ def exec_command(
         grace.total_seconds(),
     )
     environment = {**os.environ, CHAIN_VARIABLE: chain, "GIT_CLAIM_ITEM": asked.spelling}
-    guard = Guard(list(command), world.directory, environment, watch, _say(world))
+    guard = Guard(list(command), world.directory, environment, watch, partial(_tell, world))
     board = world.board()
     # A remote that stays silent does not keep a command that has ended.
     patient = world.store.within(watch.confirm_within)
@@ -138,11 +138,7 @@ def exec_command(
     return ended.status
 
 
-def _say(world: World) -> "partial[None]":
-    return partial(_say_event, world)
-
-
-def _say_event(world: World, line: str, is_error: bool) -> None:
+def _tell(world: World, line: str, is_error: bool) -> None:
     if is_error:
         world.talk.error(line)
     else:
@@ -168,9 +164,12 @@ def _say_pushed(world: World, pushed: Pushed, work: Work, chain: ChainId) -> Exi
             "landed": pushed.landed,
             "dry_run": work.dry_run,
             "branches": [
-                {"ref": printable(ref), "flag": str(line.flag), "summary": line.summary}
-                for ref, line in pushed.branches.items()
-                if not ref.startswith(tuple(f"{namespace}/" for namespace in NAMESPACES))
+                {
+                    "ref": printable(ref),
+                    "flag": str(pushed.branches[ref].flag),
+                    "summary": pushed.branches[ref].summary,
+                }
+                for ref in _branches(pushed)
             ],
             "items": [render.answer_document(answer, world.repo) for answer in pushed.answers],
             "next": render.following(pushed.answers, chain),

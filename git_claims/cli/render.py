@@ -17,12 +17,11 @@ from git_claims.flows.listing import Look, Row
 from git_claims.protocol.claim import KEYS, ChainId, Seen
 from git_claims.protocol.item import Item
 from git_claims.protocol.text import moment, printable, stamp
-from git_claims.protocol.transition import Outcome, Reason
+from git_claims.protocol.transition import HOLDING, Outcome, Reason
 
 Document = dict[str, object]
 
 _LOOKS_FURTHER = {Outcome.HELD, Outcome.NOT_YOURS, Outcome.UNKNOWN, Outcome.NOT_TAKEN}
-_HOLDS = {Outcome.CLAIMED, Outcome.ALREADY_YOURS, Outcome.TAKEN_OVER, Outcome.RENEWED, Outcome.ADOPTED}
 
 
 class Talk:
@@ -140,7 +139,7 @@ def exit_of(answers: Sequence[Answer]) -> Exit:
 def following(answers: Sequence[Answer], chain: ChainId | None) -> list[str]:
     """The safe commands that could follow, complete with the chain they need."""
     whose = f" --chain {shlex.quote(chain)}" if chain else ""
-    held = [answer.item.spelling for answer in answers if answer.outcome in _HOLDS]
+    held = [answer.item.spelling for answer in answers if answer.outcome in HOLDING]
     looked_at = [answer.item.spelling for answer in answers if answer.outcome in _LOOKS_FURTHER]
     commands = [f"git claim show {number}" for number in held + looked_at]
     commands += (

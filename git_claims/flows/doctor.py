@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from git_claims.git.config import GitConfig, Settings
     from git_claims.git.hooks import HookPlace
-    from git_claims.git.probe import Probe
+    from git_claims.git.probe import Probe, Tried
     from git_claims.git.repository import Repository
     from git_claims.git.store import Store
     from git_claims.protocol.claim import Seen
@@ -88,7 +88,7 @@ def examine_remote(store: Store, probe: Probe, settings: Settings, now: datetime
     if tried.silent is not None:
         yield failure("namespace", f"the remote does not answer: {tried.silent}", "check the network and your access")
         return
-    yield from _namespace(tried.refused, tried.unreadable, tried.undeletable, settings.namespace, probe)
+    yield from _namespace(tried, settings.namespace, probe)
     if tried.refused is None:
         yield _atomic(tried.atomic)
     try:
@@ -204,10 +204,8 @@ def _age(path: Path, now: datetime) -> timedelta:
     return now - datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
-def _namespace(
-    refused: str | None, unreadable: bool, undeletable: str | None, namespace: str, probe: Probe
-) -> Iterator[Finding]:
-    if refused is not None:
+def _namespace(tried: Tried, namespace: str, probe: Probe) -> Iterator[Finding]:
+    if tried.refused is not None:
         other = next(name for name in NAMESPACES if name != namespace)
         second = probe.run(other)
         works = second.refused is None and second.silent is None and not second.unreadable
@@ -216,22 +214,22 @@ def _namespace(
             if works
             else "ask whoever runs the server to allow refs there"
         )
-        yield failure("namespace", f"{namespace} cannot be written: {refused}", advice)
-    elif unreadable:
+        yield failure("namespace", f"{namespace} cannot be written: {tried.refused}", advice)
+    elif tried.unreadable:
         yield failure(
             "namespace",
             f"{namespace} can be written and not read back: the server hides those refs",
             "ask whoever runs the server to take them out of transfer.hideRefs and uploadpack.hideRefs",
         )
-    elif undeletable is not None:
+    elif tried.undeletable is not None:
         yield failure(
             "namespace",
-            f"{namespace} can be written and not deleted: {undeletable}",
+            f"{namespace} can be written and not deleted: {tried.undeletable}",
             "claims could never be released; ask whoever runs the server to allow deletes there",
         )
     else:
         yield ok("namespace", f"{namespace} can be written, read back, replaced and deleted")
-    if undeletable is not None:
+    if tried.undeletable is not None:
         leftover = f"{namespace}/{probe.name}"
         yield warning("probe", f"'{leftover}' is still on the server", "it names no item and disturbs nobody")
 

@@ -57,7 +57,7 @@ def push(store: Store, items: Sequence[Item], asker: Asker, work: Work) -> Pushe
         settled, report = store.fence(swaps, work)
         moved = {item: state.seen for item, state in settled.items() if isinstance(state, Moved)}
         answers = [answer_to(swap, settled[swap.item]) or _untouched(swap) for swap in swaps]
-        pushed = _pushed(report, answers, work)
+        pushed = _pushed(report, answers)
         if not moved:
             break
         seen = {**seen, **moved}
@@ -94,7 +94,7 @@ def _decisions(items: Sequence[Item], seen: dict[Item, Seen | None], asker: Aske
     return [transition.renew(item, seen[item], asker) for item in items]
 
 
-def _pushed(report: PushReport, answers: list[Answer], work: Work) -> Pushed:
+def _pushed(report: PushReport, answers: list[Answer]) -> Pushed:
     applied = all(answer.succeeded for answer in answers)
     unclear = any(answer.outcome is Outcome.UNKNOWN for answer in answers)
     # Without a verdict it may have landed, and somebody taken the claim since.

@@ -1,6 +1,5 @@
 """The local copy of the claims: whose it is, how old it is, and the lock that keeps concurrent reads in order."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 
 from git_claims.errors import GitFailed
 from git_claims.git.lock import locked
+from git_claims.git.whole_file import replace_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,8 @@ class Copy:
         self._replace("copy", f"{provenance.source}\n{listed}\n{provenance.count}\n")
 
     def _replace(self, name: str, text: str) -> None:
-        # A name of our own and one rename: whoever reads it sees all of the old or all of the new.
-        temporary = self.directory / f"{name}.{os.getpid()}"
         try:
             self.directory.mkdir(exist_ok=True)
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(self.directory / name)
+            replace_file(self.directory / name, text)
         except OSError as error:
             raise GitFailed(f"cannot write to '{self.directory}': {error.strerror}") from error

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import stat
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from git_claims.errors import ClaimError, GitFailed
 from git_claims.git.config import GitConfig
 from git_claims.git.repository import Repository
+from git_claims.git.whole_file import replace_file
 from git_claims.git.worktree import main_top
 
 _MARK = "# git-claim pre-push hook"
@@ -50,6 +50,11 @@ class HookPlace:
         """The hook that was there before, which ours runs first."""
         return self.directory / _CHAINED
 
+    @property
+    def file_by_hand(self) -> Path:
+        """Where a person writes our line; husky writes its directory `_` anew and runs the files beside it."""
+        return self.directory.parent / "pre-push" if self.directory.name == "_" else self.hook
+
     def state(self) -> HookState:
         """Recognises our own versions by the digest that each carries of itself."""
         if not self.hook.exists():
@@ -76,7 +81,7 @@ def install(place: HookPlace) -> HookState:
     if before is HookState.CURRENT:
         return before
     if place.keep_out is not None:
-        raise NotOurs(place.keep_out, f"add this line to the pre-push hook there: {BY_HAND}")
+        raise NotOurs(place.keep_out, f"add this line to '{place.file_by_hand}': {BY_HAND}")
     if before is HookState.EDITED:
         raise NotOurs(
             f"'{place.hook}' is a version of our hook that somebody changed",
@@ -86,7 +91,7 @@ def install(place: HookPlace) -> HookState:
         if place.chained.exists():
             raise NotOurs(
                 f"'{place.hook}' is not ours and '{place.chained}' is there already",
-                f"add this line to the pre-push hook: {BY_HAND}",
+                f"add this line to '{place.hook}': {BY_HAND}",
             )
         _moved(place.hook, place.chained)
     _written(place.hook, stamped(shipped()))
@@ -147,11 +152,8 @@ def _moved(source: Path, target: Path) -> None:
 
 
 def _written(path: Path, text: str) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.chmod(temporary.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-        temporary.replace(path)
+        replace_file(path, text, executable=True)
     except OSError as error:
         raise GitFailed(f"cannot write '{path}': {error.strerror}") from error

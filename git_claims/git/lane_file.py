@@ -9,6 +9,7 @@ from pathlib import Path
 
 from git_claims.errors import BadSettings, GitFailed
 from git_claims.git.lock import open_lock, try_lock
+from git_claims.git.whole_file import replace_file
 from git_claims.protocol.claim import ChainId, check_chain
 from git_claims.protocol.item import Item, is_item, parse
 
@@ -62,10 +63,8 @@ def write_lane(git_dir: Path, lane: Lane) -> None:
         "items": [item.name for item in lane.items],
         "released": [item.name for item in lane.released],
     }
-    temporary = git_dir / f"{_FILE}.{os.getpid()}"
     try:
-        temporary.write_text(tomli_w.dumps(document), encoding="utf-8")
-        temporary.replace(git_dir / _FILE)
+        replace_file(git_dir / _FILE, tomli_w.dumps(document))
     except OSError as error:
         raise GitFailed(f"cannot write the lane file '{git_dir / _FILE}': {error.strerror}") from error
 

@@ -1,6 +1,6 @@
 """A throw-away ref pushed, read back, replaced and deleted, to find out what a remote allows among its claims."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from git_claims.git.remote import PushReport, RefUpdate, Remote
 from git_claims.git.store import PROBE, Store
@@ -26,7 +26,6 @@ class Probe:
     store: Store
     nonce: str
     now: str
-    left: list[RefUpdate] = field(default_factory=list)
 
     @property
     def name(self) -> str:

@@ -82,10 +82,8 @@ class Workspace:
 
     def worktrees(self) -> list[Worktree]:
         """Returns the linked worktrees, the main one left out."""
-        answer = self._git.ask("worktree", "list", "--porcelain", "-z").decode("utf-8", "surrogateescape")
         private = self._private_directories()
-        entries = [_attributes(entry) for entry in answer.split("\0\0") if entry.strip("\0")]
-        return [_worktree(entry, private) for entry in entries[1:]]
+        return [_worktree(entry, private) for entry in self._entries()[1:]]
 
     def branches(self) -> list[str]:
         """Returns the names of the local branches."""
@@ -94,7 +92,7 @@ class Workspace:
 
     def prepare(self, place: Place) -> Readiness:
         """Finds out what a lane there needs, changing nothing; raises InTheWay naming what cannot be moved aside."""
-        here = next((each for each in self.worktrees() if each.path == place.path), None)
+        here = self._at(place)
         if here is not None and not here.gone:
             if here.branch != place.branch:
                 raise InTheWay(
@@ -117,10 +115,18 @@ class Workspace:
             readiness = self.prepare(place)
             if readiness is Readiness.REUSE:
                 return
-            self._refuse_if_unfinished(place)
+            here = self._at(place)
+            if here is not None and here.unfinished:
+                # A git that was killed in the middle leaves a worktree whose files look deleted.
+                raise InTheWay(
+                    f"git has not finished making the worktree '{place.path}'",
+                    "repeat in a while; where no git is at work on it any more, take it away with 'git worktree' first",
+                )
             base = start or self._fetch_base(place.branch, integration)
             self._ignore()
-            self._forget_gone(place)
+            if here is not None and here.gone:
+                # git's note of a directory that is gone would block the same place.
+                self._git.ask("worktree", "remove", "--", str(place.path))
             if readiness is Readiness.ATTACH:
                 self._refuse_if_unrelated(place.branch, base)
                 self._git.ask("worktree", "add", "--quiet", "--", str(place.path), place.branch)
@@ -130,7 +136,7 @@ class Workspace:
 
     def enter(self, place: Place, lane: Lane) -> None:
         """Writes the lane file of a worktree; raises InTheWay where another chain still works there."""
-        worktree = next((each for each in self.worktrees() if each.path == place.path), None)
+        worktree = self._at(place)
         if worktree is None or worktree.git_dir is None:
             raise GitFailed(f"git does not know the worktree '{place.path}'")
         before = worktree.lane
@@ -146,18 +152,20 @@ class Workspace:
         """Says what would be lost with a worktree; None where nothing would."""
         if worktree.gone:
             return None if worktree.branch else "its last commit is on no branch"
-        status = self._git_in(worktree.path).run("status", "--porcelain", "-z", "--untracked-files=normal")
-        if status.status != 0:
-            return f"its state cannot be read: {status.said}"
-        if status.stdout:
+        try:
+            status = self._git_in(worktree).ask("status", "--porcelain", "-z", "--untracked-files=normal")
+            count = self.unpushed(worktree)
+        except GitFailed as error:
+            # Somebody may be taking it away while we look; what cannot be read is never taken for saved.
+            return f"its state cannot be read: {error.message}"
+        if status:
             return "uncommitted changes"
-        count = self.unpushed(worktree)
         return None if count == 0 else f"{count} commit{'s' * (count > 1)} on no remote branch"
 
     def unpushed(self, worktree: Worktree) -> int:
         """Counts commits of the worktree that no remote branch, as last seen, and no base of a lane contains."""
         revision = f"refs/heads/{worktree.branch}" if worktree.branch else "HEAD"
-        answer = self._git_in(worktree.path).ask(
+        answer = self._git_in(worktree).ask(
             "rev-list", "--count", revision, "--not", f"--remotes={self.remote.name}", f"--glob={_KEPT}*"
         )
         return int(answer)
@@ -175,10 +183,17 @@ class Workspace:
         with self._serialised():
             self._git.ask("worktree", "remove", "--", str(worktree.path))
 
-    def _git_in(self, path: Path) -> Git:
+    def _git_in(self, worktree: Worktree) -> Git:
         """git inside another worktree of this clone, which has a private git directory of its own."""
-        private = self._private_directories().get(path)
-        return self._git.pinned(path, private or path / ".git")
+        return self._git.pinned(worktree.path, worktree.git_dir or worktree.path / ".git")
+
+    def _at(self, place: Place) -> Worktree | None:
+        return next((each for each in self.worktrees() if each.path == place.path), None)
+
+    def _entries(self) -> list[dict[str, str]]:
+        """What git says of every worktree, the main one first."""
+        answer = self._git.ask("worktree", "list", "--porcelain", "-z").decode("utf-8", "surrogateescape")
+        return [_attributes(entry) for entry in answer.split("\0\0") if entry.strip("\0")]
 
     def _private_directories(self) -> dict[Path, Path]:
         found: dict[Path, Path] = {}
@@ -212,21 +227,12 @@ class Workspace:
         return self.remote.fetch_work([f"+{source}:{_BASE}", *pushed])
 
     def _refuse_if_checked_out(self, place: Place) -> None:
-        listed = self._git.ask("worktree", "list", "--porcelain", "-z").decode("utf-8", "surrogateescape")
-        for entry in (_attributes(entry) for entry in listed.split("\0\0") if entry.strip("\0")):
+        for entry in self._entries():
             if entry.get("branch") == f"refs/heads/{place.branch}" and Path(entry["worktree"]) != place.path:
                 raise InTheWay(
                     f"branch '{place.branch}' is checked out at '{entry['worktree']}'",
                     "work there, or choose another name with --slug",
                 )
-
-    def _refuse_if_unfinished(self, place: Place) -> None:
-        """A git that was killed in the middle leaves a worktree whose files look deleted."""
-        if any(each.path == place.path and each.unfinished for each in self.worktrees()):
-            raise InTheWay(
-                f"git has not finished making the worktree '{place.path}'",
-                "repeat in a while; where no git is at work on it any more, take it away with 'git worktree' first",
-            )
 
     def _refuse_if_unrelated(self, branch: str, base: str) -> None:
         if self._git.run("merge-base", base, f"refs/heads/{branch}").status == 1:
@@ -237,11 +243,6 @@ class Workspace:
 
     def _has_branch(self, branch: str) -> bool:
         return self._git.run("show-ref", "--verify", "--quiet", f"refs/heads/{branch}").status == 0
-
-    def _forget_gone(self, place: Place) -> None:
-        """Drops git's note of a worktree whose directory is gone, which would block the same place."""
-        if any(each.path == place.path and each.gone for each in self.worktrees()):
-            self._git.ask("worktree", "remove", "--", str(place.path))
 
     def _ignore(self) -> None:
         """Keeps lanes out of the shared checkout's status, in the clone's own exclude file."""

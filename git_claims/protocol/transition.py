@@ -75,6 +75,10 @@ SUCCEEDED = frozenset(
 )
 
 
+# After one of these the chain that asked holds the item.
+HOLDING = frozenset({Outcome.CLAIMED, Outcome.ALREADY_YOURS, Outcome.TAKEN_OVER, Outcome.RENEWED, Outcome.ADOPTED})
+
+
 @dataclass(frozen=True, slots=True)
 class Asker:
     """Who asks, from where and when. One nonce a command: with it no two commands ever push the same object."""

@@ -153,35 +153,37 @@ def test_foreign_hook_with_another_behind_it_is_left_alone(agent: ForkedAgent) -
     before = files(hooks_of(agent))
     answer = agent.claim("hook", "install")
     assert (answer.status, files(hooks_of(agent))) == (128, before)
-    assert answer.stderr.endswith(f"hint: add this line to the pre-push hook: {BY_HAND}\n")
+    assert answer.stderr.endswith(f"hint: add this line to '{hooks_of(agent)}/pre-push': {BY_HAND}\n")
 
 
-def globally(agent: ForkedAgent, tmp_path: Path) -> str:
+def globally(agent: ForkedAgent, tmp_path: Path) -> tuple[str, Path]:
     agent.clone.git("config", "--global", "core.hooksPath", str(tmp_path / "everywhere"))
-    return f"core.hooksPath leads every repository of this machine to '{tmp_path}/everywhere'"
+    everywhere = tmp_path / "everywhere"
+    return f"core.hooksPath leads every repository of this machine to '{everywhere}'", everywhere / "pre-push"
 
 
-def into_the_tree(agent: ForkedAgent, tmp_path: Path) -> str:
+def into_the_tree(agent: ForkedAgent, tmp_path: Path) -> tuple[str, Path]:
     agent.clone.config("core.hooksPath", ".husky/_")
-    return f"core.hooksPath leads into the work tree, to '{agent.clone.path}/.husky/_'"
+    husky = agent.clone.path / ".husky"
+    return f"core.hooksPath leads into the work tree, to '{husky}/_'", husky / "pre-push"
 
 
-def at_the_top(agent: ForkedAgent, tmp_path: Path) -> str:
+def at_the_top(agent: ForkedAgent, tmp_path: Path) -> tuple[str, Path]:
     agent.clone.config("core.hooksPath", ".")
-    return f"core.hooksPath leads into the work tree, to '{agent.clone.path}'"
+    return f"core.hooksPath leads into the work tree, to '{agent.clone.path}'", agent.clone.path / "pre-push"
 
 
 @pytest.mark.parametrize("lead", [globally, into_the_tree, at_the_top], ids=lambda lead: lead.__name__)
 def test_place_that_is_not_ours_is_left_alone_and_the_line_for_it_printed(
-    agent: ForkedAgent, tmp_path: Path, lead: Callable[[ForkedAgent, Path], str]
+    agent: ForkedAgent, tmp_path: Path, lead: Callable[[ForkedAgent, Path], tuple[str, Path]]
 ) -> None:
-    reason = lead(agent, tmp_path)
+    reason, hook = lead(agent, tmp_path)
     before = files(tmp_path)
     answer = agent.claim("hook", "install")
     assert answer.status == 128
-    assert answer.stderr == f"fatal: {reason}\nhint: add this line to the pre-push hook there: {BY_HAND}\n"
+    assert answer.stderr == f"fatal: {reason}\nhint: add this line to '{hook}': {BY_HAND}\n"
     status = agent.claim("hook", "status")
-    assert (status.status, status.stderr) == (1, f"{reason}; the line for the hook there is: {BY_HAND}\n")
+    assert (status.status, status.stderr) == (1, f"{reason}; the line for '{hook}' is: {BY_HAND}\n")
     assert agent.claim("hook", "status", "--json").at("by_hand") == BY_HAND
     assert {path: kept for path, kept in files(tmp_path).items() if path in before} == before
     assert not (tmp_path / "everywhere").exists()

@@ -59,7 +59,12 @@ class Hook:
             stand_in.write_text(STAND_IN.format(record=self.record, status=self.status))
             stand_in.chmod(0o755)
         done = subprocess.run(
-            [*self.shell, str(self.file), *(arguments or ("origin", self.clone.server.url))],
+            # As git names it where it can: relative to the top.
+            [
+                *self.shell,
+                str(self.file) if directory else ".git/hooks/pre-push",
+                *(arguments or ("origin", self.clone.server.url)),
+            ],
             cwd=directory or self.clone.path,
             env={**os.environ, "PATH": f"{programs}:/usr/bin:/bin", **environment},
             input=lines if isinstance(lines, bytes) else lines.encode(),

@@ -31,6 +31,7 @@ class Kind(Enum):
     ADOPT = auto()
     RECLAIM = auto()
     LOOK = auto()
+    PUSH = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Judge:
                 return old in (None, me) and new == me
             case Kind.TAKE_OVER:
                 return new == me and (old in (None, me) or deed.shown.get(move.ref) == move.old)
-            case Kind.RENEW:
+            case Kind.RENEW | Kind.PUSH:
                 return old == new == me
             case Kind.RELEASE:
                 return old == me and new is None
@@ -133,8 +134,11 @@ class Judge:
                 assert oid is None or self.chain_of(oid) == deed.seat.chain, answer
             case Outcome.REFUSED:
                 assert mood.refuses, answer
+            case Outcome.NOT_RENEWED:
+                assert deed.as_one, answer
             case Outcome.UNKNOWN:
-                assert mood.silent, answer
+                # A push of work is not repeated: the server may still be at it.
+                assert mood.silent or deed.kind is Kind.PUSH, answer
             case _:
                 raise AssertionError(f"an outcome that no command here can have: {answer}")
 

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from git_claims.errors import CannotTell
-from git_claims.flows import listing, release, take, transfer
+from git_claims.flows import listing, push, release, take, transfer
 from git_claims.flows.change import Answer
+from git_claims.git.remote import Work
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.item import Item
 from git_claims.protocol.item import Kind as ItemKind
@@ -30,6 +31,7 @@ from git_claims.protocol.transition import Asker
 from tests.machine.judge import GAP, HELD_NOW, Deed, Judge, Kind, Mood, is_unknown, ref_of
 from tests.machine.seat import Ground, Seat, make_ground
 from tests.places import ABSENT, Move, Server
+from tests.scenarios.fencing import transactions
 
 # The name of one is the beginning of another's: a read by glob must tell them apart.
 ITEMS = (Item(ItemKind.ISSUE, "4"), Item(ItemKind.ISSUE, "42"), Item(ItemKind.PULL, "4"))
@@ -102,6 +104,27 @@ class Claiming(RuleBasedStateMachine):
         seat = self.seats[agent]
         asker = self._asker(seat, phase=phase)
         self._run(Deed(Kind.RENEW, seat), lambda: transfer.renew(seat.store, wanted, asker))
+
+    @rule(agent=agents, wanted=several, own=st.booleans())
+    def pushes(self, agent: int, wanted: list[Item], own: bool) -> None:
+        # Left to chance, hardly anybody who pushes holds what they push for.
+        busy = [each for each in self.seats if each.holds] if own else []
+        seat = busy[agent % len(busy)] if busy else self.seats[agent]
+        wanted = list(seat.holds) if busy else wanted
+        server, pushed = self.ground.server, list[push.Pushed]()
+        asker, store = self._asker(seat), seat.store
+        head, branch = seat.clone.commit("work"), f"refs/heads/{asker.nonce}"
+
+        def command() -> list[Answer]:
+            pushed.append(push.push(store, wanted, asker, Work((f"HEAD:{branch}",))))
+            return pushed[0].answers
+
+        self._run(Deed(Kind.PUSH, seat, as_one=True), command)
+        landed = server.refs(branch)
+        assert landed in ({}, {branch: head})
+        assert not pushed or pushed[0].landed in (None, bool(landed))
+        together = [refs for refs in transactions(server) if branch in refs and landed]
+        assert together == ([{branch, *map(ref_of, wanted)}] if landed else []), "work landed without its claims"
 
     @rule(agent=agents, wanted=st.none() | several)
     def releases(self, agent: int, wanted: list[Item] | None) -> None:

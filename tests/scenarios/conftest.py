@@ -39,12 +39,18 @@ def runner(make_forked: MakeForked) -> ForkedAgent:
 
 
 @pytest.fixture
-def gated(runner: ForkedAgent, tmp_path: Path) -> ForkedAgent:
-    """An agent whose clone has the pre-push hook, and `git claim` for it on PATH."""
+def named(runner: ForkedAgent, tmp_path: Path) -> ForkedAgent:
+    """An agent that has `git claim` on PATH, as hooks need it."""
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "git-claim").write_text(f'#!/bin/sh\nexec {shlex.join(PROGRAM)} "$@"\n')
     (programs / "git-claim").chmod(0o755)
     runner.environment |= {"PATH": f"{programs}:{os.environ['PATH']}"}
-    runner.claim("hook", "install", check=0)
     return runner
+
+
+@pytest.fixture
+def gated(named: ForkedAgent) -> ForkedAgent:
+    """An agent whose clone has the pre-push hook, and `git claim` for it on PATH."""
+    named.claim("hook", "install", check=0)
+    return named
