@@ -20,7 +20,7 @@ RECORD = {
     *("lead", "renewed_at", "phase", "previous", "extra", "oid", "readable"),
 }
 CHANGED = {"ok", "items", "next"}
-ITEM = {"item", "repo", "outcome", "reason", "claim", "rival", "detail"}
+ITEM = {"item", "repo", "outcome", "reason", "claim", "rival", "detail", "bar", "notes"}
 ROW = {
     *("item", "repo", "chain", "operator", "host", "branch", "claimed_at", "age_seconds", "mine", "oid", "lead"),
     *("readable", "phase", "renewed_at"),
