@@ -12,10 +12,12 @@ from git_claims.cli.lane_notes import enter_lane, leave_lane, never_held
 from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
 from git_claims.cli.world import CHAIN_VARIABLE, World, jitter
 from git_claims.errors import Exit, NeedsPerson, Usage
+from git_claims.flows.board import Board, Looked, check_words, look
 from git_claims.flows.change import Answer
-from git_claims.flows.showing import Board, Looked, look, reclaim_shown, take_over_stale, take_shown, tell_step
+from git_claims.flows.showing import reclaim_shown, take_over_stale, take_shown
 from git_claims.flows.take import Patience, Wanted, take_over, take_waiting
 from git_claims.flows.take import take as take_flow
+from git_claims.flows.telling import tell_step
 from git_claims.flows.transfer import adopt as adopt_flow
 from git_claims.flows.transfer import hand_off as hand_off_flow
 from git_claims.flows.transfer import renew as renew_flow
@@ -100,7 +102,7 @@ def take(
     )
     if phase:
         said = f"Taking over at step {phase}; lock retained."
-        answers = tell_step(board, answers, {Outcome.RENEWED: said}, looked)
+        answers = tell_step(board, answers, {Outcome.RENEWED: said, Outcome.ALREADY_YOURS: said}, looked)
     lost = [answer.item for answer in answers if answer.outcome not in HOLDING | {Outcome.UNKNOWN}]
     never_held(world, chain, lost)
     status = world.talk.answers(answers, world.repo, chain, world.now)
@@ -151,10 +153,12 @@ def hand_off(item: Named | None, to: ChainId, phase: str | None, **shared: objec
     world = open_world(shared)
     asked = world.item_or_lane(item, given_up=True)
     chain = world.chain_of_holder([asked])
+    board = world.board()
+    check_words(board, to, phase)
     answers = hand_off_flow(world.store, asked, world.asker(chain, named=False, phase=phase), to)
     step = f"Completed; next step: {phase}. " if phase else ""
     said = f"{step}Lock handed off to `{to}`; the chain continues, label and assignee stay."
-    answers = tell_step(world.board(), answers, {Outcome.HANDED_OFF: said})
+    answers = tell_step(board, answers, {Outcome.HANDED_OFF: said})
     leave_lane(world, chain, [answer.item for answer in answers if answer.succeeded and to != chain])
     return world.talk.answers(answers, world.repo, chain, world.now)
 
@@ -170,6 +174,7 @@ def adopt(item: Named, predecessor: ChainId, phase: str | None, **shared: object
     asked = world.item(item)
     chain = world.chain_of_holder([asked])
     board = world.board()
+    check_words(board, predecessor, phase)
     looked = look(board, [asked])
     answers = adopt_flow(world.store, asked, world.asker(chain, phase=phase), predecessor)
     said = f"Taking over from chain `{predecessor}`, which is gone; lock retained."

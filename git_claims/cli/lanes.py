@@ -10,8 +10,9 @@ from git_claims.cli import render, words
 from git_claims.cli.options import ITEM, edges, open_world
 from git_claims.cli.world import World, minted
 from git_claims.errors import Exit, Usage
+from git_claims.flows.board import look
 from git_claims.flows.lanes import LaneRow, LaneState, lanes, prune
-from git_claims.flows.showing import give_back, look, take_one
+from git_claims.flows.showing import give_back, take_one
 from git_claims.flows.start import start as start_flow
 from git_claims.git.lane_file import Lane, StartNote, chain_of_start
 from git_claims.protocol.claim import ChainId

@@ -10,15 +10,16 @@ from git_claims.cli.lane_notes import leave_lane
 from git_claims.cli.options import ITEM, edges, open_world
 from git_claims.cli.world import World
 from git_claims.errors import Exit, Refused, Usage
+from git_claims.flows.board import Board, Looked, apply, failures, look
 from git_claims.flows.lanes import lanes, remove, why_kept
 from git_claims.flows.release import mine, with_bundles
-from git_claims.flows.showing import Board, Looked, apply, failures, look, release_shown
+from git_claims.flows.showing import release_shown
 from git_claims.protocol import signals
 from git_claims.protocol.claim import ChainId, Claim, Seen
 from git_claims.protocol.issue import Edit, Issue, PullState
 from git_claims.protocol.item import Item, Kind, Named
 from git_claims.protocol.signals import Release
-from git_claims.protocol.text import has_control_characters, moment, printable
+from git_claims.protocol.text import has_control_characters, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def release(
     board = world.board()
     looked = look(board, [*family, *([Item(Kind.PULL, str(pull))] if pull else [])])
     ending = Ending(given[0] if given else None, pull, reason, note)
-    edit_of = _edit_of(board, looked, ending, ending_of_each(world, looked, _since(claims), family, ending))
+    edit_of = _edit_of(board, looked, ending, ending_of_each(world, looked, claims, family, ending))
     answers = release_shown(world.store, board, looked, family, chain, claims, edit_of)
     done = [answer.item for answer in answers if answer.succeeded]
     leave_lane(world, chain, done)
@@ -99,7 +100,7 @@ def release(
 
 
 def ending_of_each(
-    world: World, looked: Looked, since: Mapping[Item, datetime | None], items: Sequence[Item], ending: Ending
+    world: World, looked: Looked, claims: Mapping[Item, Seen], items: Sequence[Item], ending: Ending
 ) -> Mapping[Item, tuple[Release, int | None]]:
     """Decides how each claim ends; raises Refused where the pull requests leave that open or say otherwise."""
     endings: dict[Item, tuple[Release, int | None]] = {}
@@ -108,7 +109,7 @@ def ending_of_each(
         if issue is None:
             endings[item] = ending.outcome or Release.PLAIN, ending.pull
         elif ending.outcome is None:
-            endings[item] = _proposed(issue, since.get(item))
+            endings[item] = _proposed(issue, _since(issue, claims.get(item), world))
         else:
             endings[item] = ending.outcome, ending.pull
     if ending.outcome is Release.MERGED and ending.pull is not None and looked.skipped is None:
@@ -129,8 +130,9 @@ def _proposed(issue: Issue, since: datetime | None) -> tuple[Release, int | None
     return (Release.MERGED, merged[0]) if merged else (Release.PLAIN, None)
 
 
-def _since(claims: Mapping[Item, Seen]) -> Mapping[Item, datetime | None]:
-    return {item: moment(seen.claim.claimed_at) if seen.claim else None for item, seen in claims.items()}
+def _since(issue: Issue, seen: Seen | None, world: World) -> datetime | None:
+    claim = seen.claim if seen else None
+    return signals.opened_at(issue, claim, world.board().house) if claim else None
 
 
 def _refuse_unless_merged(world: World, looked: Looked, number: int) -> None:
@@ -170,11 +172,7 @@ def _ci_done(world: World, items: Sequence[Item]) -> Exit:
     """Takes the label off; that needs no claim, since the one who watched CI may be gone."""
     board = world.board()
     looked = look(board, items)
-    edits = [
-        Edit(item, remove_labels=frozenset({board.house.labels.ci_monitoring}) & issue.labels)
-        for item, issue in looked.issues.items()
-        if issue is not None
-    ]
+    edits = [signals.on_ci_done(issue, item, board.house) for item, issue in looked.issues.items() if issue is not None]
     failed = [part for edited in apply(board, edits).values() for part in failures(edited)]
     for line in (*looked.notes, *failed):
         world.talk.warn(line)

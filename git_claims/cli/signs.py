@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from git_claims.cli.render import Document
 from git_claims.cli.world import World
 from git_claims.errors import TrackerError
+from git_claims.flows.board import read_pages, with_branches
 from git_claims.flows.listing import Row
-from git_claims.flows.showing import read_pages, with_branches
 from git_claims.protocol.claim import Seen
 from git_claims.protocol.issue import Issue, PullRequest
 from git_claims.protocol.item import Item

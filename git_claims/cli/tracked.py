@@ -1,19 +1,22 @@
 """Commands about what a tracker shows: hold, unhold, sync."""
 
+from dataclasses import replace
 from functools import partial
 
 import click
 
 from git_claims.cli.lane_notes import leave_lane
 from git_claims.cli.options import ITEM, edges, open_world
-from git_claims.cli.render import Document, answer_document
-from git_claims.cli.words import qualified, quoted
+from git_claims.cli.render import Document, answer_document, exit_of
+from git_claims.cli.words import qualified, refusal, success
 from git_claims.cli.world import World
 from git_claims.errors import Exit, NeedsPerson, NoChain, NoTrackerHere, Refused, Usage
+from git_claims.flows.board import Board, Looked
 from git_claims.flows.change import Answer
-from git_claims.flows.release import release
-from git_claims.flows.showing import Board, Looked, apply, failures, look, release_shown
+from git_claims.flows.showing import release_shown
 from git_claims.flows.sync import Found, Repaired, View, find, idle, repair, view
+from git_claims.flows.telling import Hold
+from git_claims.flows.telling import hold as hold_flow
 from git_claims.protocol import signals
 from git_claims.protocol.claim import ChainId, Claim
 from git_claims.protocol.issue import Edit, Issue
@@ -30,7 +33,7 @@ def hold(item: Named, reason: str, **shared: object) -> Exit:
     """Put ITEM on hold, and say who and why in a comment. A claim of this chain on it is released."""
     if has_control_characters(reason) or not reason.strip():
         raise Usage("--reason is one line that says why")
-    return _hold(open_world(shared), item, hold=True, why=reason)
+    return _hold(open_world(shared), item, on=True, why=reason)
 
 
 @click.command()
@@ -38,7 +41,7 @@ def hold(item: Named, reason: str, **shared: object) -> Exit:
 @edges()
 def unhold(item: Named, **shared: object) -> Exit:
     """End the hold on ITEM, and say so in a comment."""
-    return _hold(open_world(shared), item, hold=False, why=None)
+    return _hold(open_world(shared), item, on=False, why=None)
 
 
 @click.command()
@@ -71,37 +74,36 @@ def sync(items: tuple[Named, ...], dry_run: bool, release_idle: bool, operator_w
     return Exit.DONE if ok else Exit.UNKNOWN
 
 
-def _hold(world: World, named: Named, *, hold: bool, why: str | None) -> Exit:
-    item, board = world.item(named), _board(world)
+def _hold(world: World, named: Named, *, on: bool, why: str | None) -> Exit:
+    # What is asked for is itself a signal: without the tracker nothing is done.
+    item, board = world.item(named), replace(_board(world), mandatory=True)
     if not board.house.labels.hold:
         raise Refused("this repository has no hold label (labels.hold is empty)")
-    issue = look(board, [item]).issues[item]
-    if issue is None:
-        raise Refused(f"the tracker has no {quoted(item, world.repo)}", "look at the number")
-    try:
-        edit = signals.on_hold(issue, item, board.house, hold=hold, who=world.operator(), why=why)
-    except ValueError as error:
-        raise Usage(str(error)) from error
-    failed = [part for edited in apply(board, [edit]).values() for part in failures(edited)]
-    for line in failed:
-        world.talk.warn(printable(line))
-    already = " already" if edit.is_empty else ""
-    world.talk.result(f"{qualified(item, world.repo)} is{already} {'on hold' if hold else 'not on hold'}")
-    released = []
     chain = world.chain_or_none()
-    if hold and chain is not None and not failed:
-        released = [each for each in release(world.store, [item], chain) if each.succeeded]
-        leave_lane(world, chain, [each.item for each in released])
+    held = hold_flow(world.store, board, item, Hold(on, world.operator(), why), chain)
+    for line in held.failed:
+        world.talk.warn(printable(line))
+    if not held.failed:
+        already = " already" if held.already else ""
+        world.talk.result(f"{qualified(item, world.repo)} is{already} {'on hold' if on else 'not on hold'}")
+    released = [answer for answer in held.released if answer.succeeded]
+    if chain is not None:
+        leave_lane(world, chain, [answer.item for answer in released])
+    for answer in held.released:
+        if answer.succeeded:
+            world.talk.result(success(answer, world.repo, world.now))
+        else:
+            world.talk.warn("; ".join(refusal(answer, world.repo, world.now)))
     world.talk.document(
         {
-            "ok": not failed,
+            "ok": not held.failed and len(released) == len(held.released),
             "item": item.name,
-            "hold": hold,
-            "items": [answer_document(each, world.repo) for each in released],
-            "failed": failed,
+            "hold": on,
+            "items": [answer_document(each, world.repo) for each in held.released],
+            "failed": list(held.failed),
         }
     )
-    return Exit.UNKNOWN if failed else Exit.DONE
+    return Exit.UNKNOWN if held.failed else exit_of(held.released)
 
 
 def _release_idle(world: World, seen: View, operator_wide: bool, dry_run: bool) -> Exit:

@@ -17,7 +17,7 @@ import click
 from git_claims.cli import words
 from git_claims.cli.render import Talk
 from git_claims.errors import NoChain, TrackerError, Usage
-from git_claims.flows.showing import Board
+from git_claims.flows.board import Board
 from git_claims.git import config, remote, repository
 from git_claims.git.config import GitConfig, Settings
 from git_claims.git.copy import Copy

@@ -34,14 +34,14 @@ def release(
     return change(store, family, decide, seen=_each(family, seen), atomic=len(family) > len(asked))
 
 
-def reclaim(store: Store, item: Item, confirm: Callable[[Item, Seen, Sequence[Item]], None]) -> list[Answer]:
-    """Frees an item, and the bundle it leads, after `confirm` was shown the record; it raises for a no."""
+def reclaim(store: Store, item: Item, confirm: Callable[[Item, Seen, Mapping[Item, Seen]], None]) -> list[Answer]:
+    """Frees an item, and the bundle it leads, after `confirm` was shown the records; it raises for a no."""
     seen = store.read_all().claims
     state = seen.get(item)
     holder = state.claim.chain if state is not None and state.claim is not None else None
     family = with_bundles([item], seen, holder)
     if state is not None:
-        confirm(item, state, family[1:])
+        confirm(item, state, {each: seen[each] for each in family[1:]})
 
     def decide(each: Item, now_seen: Seen | None) -> Decision:
         shown = seen.get(each)

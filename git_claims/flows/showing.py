@@ -5,76 +5,33 @@ The ref decides. A claim is won first and shown afterwards; it is taken from sig
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from git_claims.errors import CannotTell, TrackerError, Usage
+from git_claims.flows.board import Looked, apply, check_words, failures, look, with_branches, worded
 from git_claims.flows.change import Answer
 from git_claims.flows.release import reclaim, release, with_bundles
 from git_claims.flows.take import Wanted, take, take_over
 from git_claims.protocol import signals, staleness
-from git_claims.protocol.item import Kind
-from git_claims.protocol.signals import Barred, House, Release
-from git_claims.protocol.text import moment
+from git_claims.protocol.signals import Barred, Release
 from git_claims.protocol.transition import Outcome, Reason, fresh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from git_claims.flows.board import Board
     from git_claims.git.store import Store
     from git_claims.protocol.claim import ChainId, Claim, Seen
     from git_claims.protocol.issue import Edit, Issue
     from git_claims.protocol.item import Item
     from git_claims.protocol.transition import Asker
-    from git_claims.tracker.model import Edited, Tracker
+    from git_claims.tracker.model import Edited
 
 _FRESH = {Outcome.CLAIMED, Outcome.TAKEN_OVER}
 _SHOWN = {Outcome.CLAIMED, Outcome.TAKEN_OVER, Outcome.ALREADY_YOURS, Outcome.RENEWED}
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    """A tracker and what the repository wants shown on it.
-
-    `mandatory`: without it nothing is done. `required`: a claim whose signals do not all land is given back.
-    """
-
-    tracker: Tracker
-    house: House
-    mandatory: bool = False
-    required: bool = False
-    even_hitl: bool = False
-    pull_window: timedelta = timedelta(hours=1)
-
-    def window_of(self, item: Item) -> timedelta:
-        """How long a holder of the item may be silent."""
-        return self.pull_window if item.kind is Kind.PULL else self.house.window
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """The items as the tracker showed them. `skipped` says why nothing can be shown at all."""
-
-    issues: Mapping[Item, Issue | None]
-    skipped: str | None = None
-    notes: tuple[str, ...] = field(default=())
-
-
-def look(board: Board, items: Iterable[Item], branches: Mapping[Item, str] | None = None) -> Looked:
-    """Reads the items in one request. A tracker that nobody can use is skipped, unless it is mandatory.
-
-    One that did not answer is an error: whether somebody else works there cannot be known without it.
-    """
-    wanted = list(dict.fromkeys(items))
-    try:
-        return Looked(board.tracker.read(wanted, branches))
-    except TrackerError as error:
-        if board.mandatory or not error.is_unusable:
-            raise
-        note = f"signals were skipped: {error.message}"
-        return Looked(dict.fromkeys(wanted), error.message, (note,))
 
 
 def take_shown(
@@ -120,18 +77,11 @@ def release_shown(
     for item in items:
         issue, seen = looked.issues.get(item), claims.get(item)
         if issue is not None and seen is not None and seen.claim is not None and seen.is_held_by(chain):
-            edits.append(_worded(edit_of, issue, item, seen.claim))
+            edits.append(worded(partial(edit_of, issue, item, seen.claim)))
     notes = {item: failures(each) for item, each in apply(board, edits).items()}
     # Ref last. If we die before this line the holder still owns the claim and can run release again.
     answers = release(store, items, chain, claims)
     return [replace(each, notes=each.notes + notes.get(each.item, ()) + looked.notes) for each in answers]
-
-
-def _worded(edit_of: Callable[[Issue, Item, Claim], Edit], issue: Issue, item: Item, claim: Claim) -> Edit:
-    try:
-        return edit_of(issue, item, claim)
-    except ValueError as error:
-        raise Usage(f"this could not be shown on the tracker: {error}") from error
 
 
 def take_one(
@@ -150,29 +100,13 @@ def give_back(store: Store, board: Board, item: Item, chain: ChainId, *, succeed
     family = with_bundles([item], claims, chain)
 
     def edit_of(issue: Issue, each: Item, claim: Claim) -> Edit:
-        outcome, pull = signals.outcome_of(issue, succeeded=succeeded, since=moment(claim.claimed_at))
+        outcome, pull = signals.outcome_of(
+            issue, succeeded=succeeded, since=signals.opened_at(issue, claim, board.house)
+        )
         number, base = (pull.number, pull.base) if pull else (None, None)
         return signals.on_release(issue, each, claim, board.house, outcome, pull=number, base=base)
 
     return release_shown(store, board, look(board, family), family, chain, claims, edit_of)
-
-
-def tell_step(
-    board: Board, answers: Sequence[Answer], told: Mapping[Outcome, str], looked: Looked | None = None
-) -> list[Answer]:
-    """Leaves the comment of a chained run on each item whose answer has one; label and assignee stay as they are."""
-    changed = [answer for answer in answers if answer.outcome in told and answer.claim and answer.claim.claim]
-    unread = [answer.item for answer in changed if looked is None or answer.item not in looked.issues]
-    more = look(board, unread) if unread else Looked({})
-    issues = {**(looked.issues if looked else {}), **more.issues}
-    edits = []
-    for answer in changed:
-        issue, claim = issues.get(answer.item), answer.claim.claim if answer.claim else None
-        if issue is not None and claim is not None:
-            edits.append(signals.on_step(issue, answer.item, claim, board.house, told[answer.outcome]))
-    notes = {item: failures(each) for item, each in apply(board, edits).items()}
-    skipped = (looked.notes if looked else ()) + more.notes
-    return [replace(each, notes=each.notes + notes.get(each.item, ()) + skipped) for each in answers]
 
 
 def reclaim_shown(
@@ -185,45 +119,20 @@ def reclaim_shown(
     """Frees an item as a person: signals first, ref last, both only after `confirm` was shown the record."""
     notes: dict[Item, tuple[str, ...]] = {}
 
-    def confirm_and_show(asked: Item, seen: Seen, siblings: Sequence[Item]) -> None:
-        confirm(asked, seen, siblings)
-        looked = look(board, [asked])
-        issue, claim = looked.issues.get(asked), seen.claim
-        edits = [] if issue is None or claim is None else [signals.on_reclaim(issue, asked, claim, board.house, by)]
-        notes[asked] = looked.notes
+    def confirm_and_show(asked: Item, seen: Seen, siblings: Mapping[Item, Seen]) -> None:
+        confirm(asked, seen, tuple(siblings))
+        freed = {asked: seen, **siblings}
+        looked = look(board, freed)
+        edits = [
+            signals.on_reclaim(issue, each, claim, board.house, by)
+            for each, state in freed.items()
+            if (issue := looked.issues.get(each)) is not None and (claim := state.claim) is not None
+        ]
+        notes.update(dict.fromkeys(freed, looked.notes))
         notes.update({each: looked.notes + failures(edited) for each, edited in apply(board, edits).items()})
 
     answers = reclaim(store, item, confirm_and_show)
     return [replace(each, notes=each.notes + notes.get(each.item, ())) for each in answers]
-
-
-def apply(board: Board, edits: Iterable[Edit]) -> dict[Item, Edited]:
-    """Writes the edits that change anything."""
-    wanted = signals.merged(edits)
-    return board.tracker.apply(wanted) if wanted else {}
-
-
-def read_pages(board: Board, claims: Iterable[Item]) -> dict[Item, Issue | None]:
-    """Reads every open issue, one request for each hundred, and one more where a claim is on none of them."""
-    wanted = list(claims)
-    issues: dict[Item, Issue | None] = {issue.item: issue for issue in board.tracker.read_open()}
-    beyond = [item for item in wanted if item not in issues]
-    return issues | (board.tracker.read(beyond) if beyond else {})
-
-
-def with_branches(
-    board: Board, claims: Mapping[Item, Seen], issues: Mapping[Item, Issue | None], now: datetime
-) -> dict[Item, Issue | None]:
-    """Returns the pages, read again with their branches where a holder would look gone without them: one request."""
-    branches: dict[Item, str] = {}
-    for item, seen in claims.items():
-        claim, issue = seen.claim, issues.get(item)
-        if claim is None or issue is None or claim.branch is None or issue.newest_commit is not None:
-            continue
-        judgement = staleness.judge(staleness.evidence(claim, issue), board.window_of(item), now)
-        if judgement.verdict is staleness.Verdict.STALE:
-            branches[item] = claim.branch
-    return {**issues, **(board.tracker.read(branches, branches) if branches else {})}
 
 
 def take_over_stale(
@@ -253,10 +162,10 @@ def _nobody_asked(item: Item, seen: Seen) -> None:
 
 def _check_words(board: Board, wanted: Wanted, asker: Asker) -> None:
     """Writes the comments once before anything is pushed; what could not be posted must stop the claim."""
+    check_words(board, asker.reason, asker.phase)
     for item in wanted.all_items:
         try:
             signals.lock_comment(fresh(item, asker, None), board.house)
-            signals.check_words(asker.reason or "", board.house)
         except ValueError as error:
             raise Usage(f"this claim could not be shown on the tracker: {error}") from error
 
@@ -316,11 +225,9 @@ def _second_look(
 
 
 def _barred_meanwhile(edited: Edited, item: Item, asker: Asker, board: Board) -> Barred | None:
-    """Judges the state that our own write returned; our own label and marker stand in it and count for nothing."""
     if edited.issue is None:
         return None
-    issue = replace(edited.issue, labels=edited.issue.labels - {board.house.labels.claim})
-    return signals.bars(issue, item, asker.operator, board.house, even_hitl=board.even_hitl)
+    return signals.bars_meanwhile(edited.issue, item, asker.operator, board.house, even_hitl=board.even_hitl)
 
 
 def _undone(store: Store, board: Board, issue: Issue | None, answer: Answer, asker: Asker, instead: Answer) -> Answer:
@@ -346,8 +253,3 @@ def _undone(store: Store, board: Board, issue: Issue | None, answer: Answer, ask
 
 def _not_free(item: Item, bar: Barred) -> Answer:
     return Answer(item, Outcome.NOT_FREE, bar.reason, barred=bar)
-
-
-def failures(edited: Edited) -> tuple[str, ...]:
-    """Says which steps of an edit did not land, and why."""
-    return tuple(f"{step} did not land: {why}" for step, why in edited.failed.items())

@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from git_claims.flows.board import apply, failures, read_pages
 from git_claims.flows.listing import lead_of
 from git_claims.flows.release import release
-from git_claims.flows.showing import apply, failures, read_pages
 from git_claims.protocol import signals, staleness
 from git_claims.protocol.claim import ChainId, Claim
 from git_claims.protocol.issue import PullState
 from git_claims.protocol.item import Item, Kind
 from git_claims.protocol.marker import live_markers
 from git_claims.protocol.signals import Release
-from git_claims.protocol.text import moment, stamp
+from git_claims.protocol.text import stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from git_claims.flows.board import Board
     from git_claims.flows.change import Answer
-    from git_claims.flows.showing import Board
     from git_claims.git.store import Store
     from git_claims.protocol.claim import Seen
     from git_claims.protocol.issue import Edit, Issue, PullRequest
@@ -127,7 +127,7 @@ def _of_claim(item: Item, seen: View, board: Board, chain: ChainId | None, now: 
     lead = lead_of(seen.claims[item])
     if lead is not None and lead not in seen.claims:
         yield Found(item, Drift.NO_LEAD, f"its lead {lead.spelling} is not claimed")
-    merged = _delivered(issue, moment(claim.claimed_at))
+    merged = _delivered(issue, signals.opened_at(issue, claim, board.house))
     if merged is not None:
         ours = claim.chain == chain
         detail = (
@@ -146,7 +146,7 @@ def _of_claim(item: Item, seen: View, board: Board, chain: ChainId | None, now: 
         yield Found(item, Drift.MERGED, detail, edit, frees=ours)
     elif not issue.is_open:
         yield Found(item, Drift.CLOSED, f"closed, and still claimed by '{claim.chain}'")
-    elif board.house.labels.hold and board.house.labels.hold in issue.labels:
+    elif signals.is_held(issue, board.house):
         yield Found(item, Drift.HELD, f"held by label '{board.house.labels.hold}', and claimed by '{claim.chain}'")
     else:
         yield from _of_open(item, claim, issue, board, now)

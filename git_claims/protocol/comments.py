@@ -60,6 +60,13 @@ def take_over_comment(claim: Claim, previous: Claim, house: House) -> str:
     )
 
 
+def passed_on_comment(claim: Claim, previous: Claim, house: House, said: str) -> str:
+    """The comment of a claim that another login continues: its lock begins where the predecessor's ends."""
+    check_words(said, house)
+    ended, begun = _released_marker(operator_of(previous), house, claim.nonce), _lock_marker(claim, house)
+    return _guarded(house, f"{said} It was the lock of {whose(previous)}.\n\n{ended}\n{begun}")
+
+
 def release_comment(
     claim: Claim,
     house: House,
@@ -97,17 +104,19 @@ def step_comment(claim: Claim, house: House, said: str, nonce: str) -> str:
     return _guarded(house, f"{said}\n\n{write_marker(step_marker(house), fields)}")
 
 
-def hold_comment(issue: Issue, house: House, said: str) -> tuple[str | None, str]:
+def hold_comment(issue: Issue, house: House, said: str, ended: str | None = None) -> tuple[str | None, str]:
     """The comment of a hold or of its end, and its nonce: numbered, since one item may be held again and again.
 
-    None where the newest such comment says just that: then only the label is missing.
+    `ended`: what is said of a lock that ends with it. None where the newest such comment says just that: then only
+    the label is missing.
     """
     name = f"{house.marker}-hold"
     told = [comment.body for comment in issue.comments if comment.may_write and f"<!-- {name}: " in comment.body]
     nonce = f"hold-{len(told) + 1}"
     if told and told[-1].startswith(f"{said}\n"):
         return None, nonce
-    return _guarded(house, f"{said}\n\n{write_marker(name, (('nonce', nonce),))}"), nonce
+    marker = write_marker(name, (("nonce", nonce),))
+    return _guarded(house, "\n\n".join(part for part in (said, ended, marker) if part)), nonce
 
 
 def hold_words(house: House, *, hold: bool, who: str | None, why: str | None) -> str:

@@ -4,7 +4,7 @@ Signals report; they never decide who holds an item. Every edit is additive or s
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from git_claims.protocol.claim import Claim
@@ -19,6 +19,7 @@ from git_claims.protocol.comments import (
     hold_words,
     lock_comment,
     operator_of,
+    passed_on_comment,
     postable,
     release_comment,
     sibling_comment,
@@ -43,18 +44,23 @@ __all__ = [
     "PathStyle",
     "Release",
     "bars",
+    "bars_meanwhile",
     "check_text",
     "check_words",
     "definitions",
     "foreign_markers",
+    "is_held",
     "lock_comment",
     "merged",
+    "on_adopt",
+    "on_ci_done",
     "on_hold",
     "on_orphan",
     "on_reclaim",
     "on_release",
     "on_step",
     "on_take",
+    "opened_at",
     "outcome_of",
     "postable",
     "whose",
@@ -92,6 +98,12 @@ def bars(issue: Issue, item: Item, operator: str | None, house: House, *, even_h
     if _present(issue, labels.claim) and not live and not _assigned(issue, operator):
         return Barred(Reason.FOREIGN_LABEL, labels.claim)
     return None
+
+
+def bars_meanwhile(issue: Issue, item: Item, operator: str | None, house: House, *, even_hitl: bool) -> Barred | None:
+    """The same of the state that our own write returned: the claim label stands in it and says nothing."""
+    unlabelled = replace(issue, labels=issue.labels - _present(issue, house.labels.claim))
+    return bars(unlabelled, item, operator, house, even_hitl=even_hitl)
 
 
 def foreign_markers(issue: Issue, operator: str | None, house: House) -> list[Marker]:
@@ -154,6 +166,11 @@ def on_release(
     )
 
 
+def on_ci_done(issue: Issue, item: Item, house: House) -> Edit:
+    """The edit after CI ended: the label that said it still runs goes."""
+    return Edit(item, remove_labels=_present(issue, house.labels.ci_monitoring))
+
+
 def on_reclaim(issue: Issue, item: Item, claim: Claim, house: House, by: str | None) -> Edit:
     """The edit of a person who frees somebody's claim: back to the queue, and a comment that names whose it was."""
     claim = postable(claim, house)
@@ -170,27 +187,75 @@ def on_orphan(issue: Issue, item: Item, marker: Marker, house: House) -> Edit:
     return _back_to_queue(issue, item, house, marker.operator, said, f"{known}-orphan")
 
 
-def on_step(issue: Issue, item: Item, claim: Claim, house: House, said: str) -> Edit:
-    """The comment of a chained run; label and assignee stay, so that the item is never observably unclaimed."""
+def on_step(issue: Issue, item: Item, claim: Claim, house: House, said: str, *, again: bool = False) -> Edit:
+    """The comment of a chained run; label and assignee stay, so that the item is never observably unclaimed.
+
+    `again`: the step was taken before, so what was said of it then, under an earlier nonce, is not said twice.
+    """
     claim = postable(claim, house)
     nonce = _nonce(claim, "step")
+    told = stands(issue, sign_of(nonce)) or (again and _is_step_told(issue, claim, house, said))
     comment = step_comment(claim, house, said, nonce)
-    return Edit(item, comment=None if stands(issue, sign_of(nonce)) else comment, comment_nonce=sign_of(nonce))
+    return Edit(item, comment=None if told else comment, comment_nonce=sign_of(nonce))
 
 
-def on_hold(issue: Issue, item: Item, house: House, *, hold: bool, who: str | None, why: str | None) -> Edit:
-    """The hold label on or off, and who says so; nothing where it is so already or no label means it."""
-    name = house.labels.hold
-    if not name or bool(_present(issue, name)) is hold:
-        return Edit(item)
-    comment, nonce = hold_comment(issue, house, hold_words(house, hold=hold, who=who, why=why))
+def on_adopt(issue: Issue, item: Item, claim: Claim, previous: Claim, house: House, said: str) -> Edit:
+    """The edit after a predecessor's claim was continued: a step of its chain, or, by another login, its lock too."""
+    claim, previous = postable(claim, house), postable(previous, house)
+    ours, theirs = claim.operator, previous.operator
+    if ours is None or theirs is None or ours.casefold() == theirs.casefold():
+        return on_step(issue, item, claim, house, said)
+    sign = sign_of(claim.nonce or _nonce(claim, "adopted"))
     return Edit(
         item,
-        add_labels=_missing(issue, name) if hold else frozenset(),
-        remove_labels=frozenset() if hold else _present(issue, name),
-        comment=comment,
-        comment_nonce=sign_of(nonce),
+        add_labels=_missing(issue, house.labels.claim),
+        add_assignees=frozenset() if _assigned(issue, ours) else frozenset({ours}),
+        remove_assignees=_assigned(issue, theirs),
+        comment=None if stands(issue, sign) else passed_on_comment(claim, previous, house, said),
+        comment_nonce=sign,
     )
+
+
+def on_hold(
+    issue: Issue,
+    item: Item,
+    house: House,
+    *,
+    hold: bool,
+    who: str | None,
+    why: str | None,
+    claim: Claim | None = None,
+) -> Edit:
+    """The hold label on or off, and who says so; nothing where it is so already or no label means it.
+
+    `claim`: a claim of whoever holds, which ends with it, in the same write.
+    """
+    name = house.labels.hold
+    if not name:
+        return Edit(item)
+    ended = Edit(item) if claim is None else on_release(issue, item, claim, house, Release.PLAIN)
+    if bool(_present(issue, name)) is hold:
+        return ended
+    said = hold_words(house, hold=hold, who=who, why=why)
+    comment, nonce = hold_comment(issue, house, said, ended.comment)
+    told = replace(ended, comment=comment, comment_nonce=sign_of(nonce)) if comment else ended
+    return replace(
+        told,
+        add_labels=told.add_labels | (_missing(issue, name) if hold else frozenset()),
+        remove_labels=told.remove_labels | (frozenset() if hold else _present(issue, name)),
+    )
+
+
+def is_held(issue: Issue, house: House) -> bool:
+    """Says whether the hold label is on it."""
+    return bool(_present(issue, house.labels.hold))
+
+
+def opened_at(issue: Issue, claim: Claim, house: House) -> datetime | None:
+    """Returns since when the work of a claim goes on: a hand-off sets the claim's time anew, not that of its lock."""
+    claimed, lock = moment(claim.claimed_at), _lock_of(issue, postable(claim, house), house)
+    times = [at for at in (claimed, lock.at if lock else None) if at is not None]
+    return min(times, default=None)
 
 
 def delivered(issue: Issue, since: datetime | None) -> list[PullRequest]:
@@ -225,20 +290,26 @@ def _is_told(issue: Issue, claim: Claim, house: House, *, fresh: bool) -> bool:
     """Says whether a lock comment of this claim stands there. A renewal changes the nonce, not the story."""
     if claim.nonce and stands(issue, sign_of(claim.nonce)):
         return True
-    return not fresh and (_is_locked(issue, claim, house) or _may_be_hidden(issue, claim))
+    return not fresh and (_lock_of(issue, claim, house) is not None or _may_be_hidden(issue, claim))
 
 
-def _is_locked(issue: Issue, claim: Claim, house: House) -> bool:
-    """Looks for a live lock of this claim: not of an older one of the same login, but over the steps of a chain."""
+def _is_step_told(issue: Issue, claim: Claim, house: House, said: str) -> bool:
+    told = [comment for comment in issue.comments if comment.body.startswith(f"{said}\n")]
+    steps = [step for comment in told for step in read_markers(step_marker(house), comment)]
+    return any(step.is_of(operator_of(claim)) and step.field("at") == claim.claimed_at for step in steps)
+
+
+def _lock_of(issue: Issue, claim: Claim, house: House) -> Marker | None:
+    """Finds the live lock of this claim: not of an older one of the same login, but over the steps of a chain."""
     operator, claimed = operator_of(claim), moment(claim.claimed_at)
-    own = [lock for lock in live_markers(house.marker, issue.comments) if lock.is_of(operator)]
-    if not own or claimed is None or own[0].field("at") == claim.claimed_at:
-        return bool(own)
-    if own[0].field("nonce") is None:
-        return own[0].at >= claimed - _CLOCKS_APART
+    own = next((lock for lock in live_markers(house.marker, issue.comments) if lock.is_of(operator)), None)
+    if own is None or claimed is None or own.field("at") == claim.claimed_at:
+        return own
+    if own.field("nonce") is None:
+        return own if own.at >= claimed - _CLOCKS_APART else None
     # A hand-off sets the time of the claim anew, and its comment says so; the lock stays the one that it was.
     steps = [step for comment in issue.comments for step in read_markers(step_marker(house), comment)]
-    return any(step.is_of(operator) and step.field("at") == claim.claimed_at for step in steps)
+    return own if any(step.is_of(operator) and step.field("at") == claim.claimed_at for step in steps) else None
 
 
 def _may_be_hidden(issue: Issue, claim: Claim) -> bool:

@@ -186,6 +186,7 @@ def adopt(item: Item, seen: Seen | None, asker: Asker, predecessor: ChainId) -> 
         claimed_at=asker.now,
         operator=asker.operator or seen.claim.operator,
         worktree=asker.worktree,
+        extra=_told_why(seen.claim, asker, predecessor),
     )
     return Swap(item, seen, _rewritten(adopted, seen, asker), Outcome.ADOPTED, Reason.HOLDER)
 
@@ -232,6 +233,14 @@ def _with_wishes(claim: Claim, asker: Asker, lead: Item | None) -> Claim:
         phase=asker.phase or claim.phase,
         lead=lead.spelling if lead else claim.lead,
     )
+
+
+def _told_why(claim: Claim, asker: Asker, predecessor: ChainId) -> tuple[tuple[str, str], ...]:
+    """Another login goes on: the reason, as in a take-over, by which its lock is found to be owed after a crash."""
+    if None in {asker.operator, claim.operator} or asker.operator == claim.operator:
+        return claim.extra
+    kept = tuple((key, value) for key, value in claim.extra if key != "reason")
+    return (*kept, ("reason", f"continues chain {predecessor}"))
 
 
 def _rewritten(claim: Claim, seen: Seen, asker: Asker) -> Claim:

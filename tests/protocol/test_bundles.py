@@ -8,6 +8,7 @@ from git_claims.flows.release import mine, reclaim, release
 from git_claims.flows.take import Wanted, take, take_over
 from git_claims.flows.transfer import adopt, hand_off
 from git_claims.protocol.claim import ChainId, Oid, Seen
+from git_claims.protocol.item import Item
 from git_claims.protocol.transition import Outcome, Reason
 from tests.protocol.memory import Memory, asker, item, planted, removed, seen, world
 
@@ -40,9 +41,9 @@ def test_claim_of_another_chain_that_points_at_the_lead_is_no_part_of_its_bundle
 
 
 def test_reclaim_of_a_lead_leaves_claims_of_others_that_point_at_it() -> None:
-    memory, shown = Memory(world(("41", OTHER), ("42", OTHER, "41"), ("43", ME, "41"))), list[object]()
-    reclaim(memory.store, item("41"), lambda *what: shown.append(what[2]))
-    assert (memory.chains(), shown) == ({"issue-43": ME}, [[item("42")]])
+    memory, shown = Memory(world(("41", OTHER), ("42", OTHER, "41"), ("43", ME, "41"))), list[Item]()
+    reclaim(memory.store, item("41"), lambda _item, _seen, siblings: shown.extend(siblings))
+    assert (memory.chains(), shown) == ({"issue-43": ME}, [item("42")])
 
 
 def test_reclaim_of_an_unreadable_claim_takes_nothing_along() -> None:
@@ -81,7 +82,7 @@ def test_reclaim_shows_the_record_first_and_a_no_leaves_everything() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         reclaim(memory.store, item("41"), refuse)
-    assert shown == [(item("41"), claims[item("41")], [item("42")])]
+    assert shown == [(item("41"), claims[item("41")], {item("42"): claims[item("42")]})]
     assert (memory.claims, memory.pushes) == (claims, [])
 
 

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
+from git_claims.protocol.claim import Claim
 from git_claims.protocol.issue import Comment, Edit, Issue, PullState
 from git_claims.protocol.marker import live_markers
 from git_claims.protocol.signals import (
     Release,
     merged,
+    on_adopt,
     on_hold,
     on_orphan,
     on_reclaim,
     on_release,
     on_step,
+    opened_at,
     outcome_of,
 )
 from git_claims.protocol.text import stamp
 from tests.protocol.shown import (
     BARE,
+    CLAIMED,
     FORTY_TWO,
     HANDED,
     HELD,
     HOUSE,
     LOCKED,
+    OLDER,
     OURS,
     STEP,
+    TAKEN,
     THEIR_PAGE,
     THEIRS,
     after,
@@ -119,6 +126,42 @@ def test_step_of_a_chained_run_changes_nothing_but_the_comments() -> None:
     assert live(page(LOCKED, STEP)) == ["octocat"]
 
 
+def test_step_that_is_taken_again_is_told_once_whatever_was_renewed_in_between() -> None:
+    issue = page(LOCKED, STEP)
+    renewed = replace(HANDED, nonce="fe11")
+    assert spelled(on_step(issue, FORTY_TWO, renewed, HOUSE, "Lock handed off.")) == "comment"
+    assert on_step(issue, FORTY_TWO, renewed, HOUSE, "Lock handed off.", again=True).is_empty
+    assert spelled(on_step(issue, FORTY_TWO, renewed, HOUSE, "Another step.", again=True)) == "comment"
+
+
+def test_claim_that_the_same_login_adopts_stays_as_it_is_shown() -> None:
+    assert spelled(on_adopt(HELD, FORTY_TWO, HANDED, OURS, HOUSE, "Taking over.")) == "comment"
+    assert spelled(on_adopt(HELD, FORTY_TWO, replace(HANDED, operator=None), OURS, HOUSE, "Taking over.")) == "comment"
+
+
+def test_claim_that_another_login_adopts_is_shown_as_its_own() -> None:
+    edit = on_adopt(THEIR_PAGE, FORTY_TWO, TAKEN, THEIRS, HOUSE, "Taking over.")
+    then = applied(THEIR_PAGE, edit)
+    assert (then.assignees, live(then), set(then.labels)) == (("ada", "octocat"), ["octocat"], {"in-progress"})
+    assert "It was the lock of `hubot`, claimed at `2026-11-29T08:00:00Z`." in (edit.comment or "")
+    assert on_adopt(then, FORTY_TWO, TAKEN, THEIRS, HOUSE, "Taking over.").is_empty
+
+
+@pytest.mark.parametrize(
+    ("issue", "claim", "since"),
+    [
+        (HELD, OURS, CLAIMED),
+        (page(LOCKED, STEP), HANDED, CLAIMED),
+        (page(LOCKED), HANDED, after(294)),
+        (page(OLDER), OURS, CLAIMED),
+        (page(), replace(OURS, claimed_at=None), None),
+    ],
+    ids=["locked", "handed off", "locked by an earlier claim", "an older lock", "no time"],
+)
+def test_work_goes_on_since_its_lock(issue: Issue, claim: Claim, since: datetime | None) -> None:
+    assert opened_at(issue, claim, HOUSE) == since
+
+
 def test_reclaim_puts_the_item_back_and_names_whose_it_was() -> None:
     edit = on_reclaim(THEIR_PAGE, FORTY_TWO, THEIRS, HOUSE, "octocat")
     assert shown(THEIR_PAGE, edit) == ({"ready"}, ("ada",), True)
@@ -156,6 +199,20 @@ def test_hold_changes_what_is_not_so_yet(labels: tuple[str, ...], hold: bool, wa
     edit = on_hold(issue, FORTY_TWO, HOUSE, hold=hold, who="octocat", why="legal")
     assert spelled(edit) == wanted
     assert on_hold(applied(issue, edit), FORTY_TWO, HOUSE, hold=hold, who="octocat", why="legal").is_empty
+
+
+def test_hold_of_an_item_ends_the_claim_of_whoever_holds_it_in_one_edit() -> None:
+    def held(issue: Issue) -> Edit:
+        return on_hold(issue, FORTY_TWO, HOUSE, hold=True, who="octocat", why="legal", claim=OURS)
+
+    then = applied(HELD, held(HELD))
+    assert (set(then.labels), then.assignees, live(then)) == ({"afk", "hold", "ready"}, (), [])
+    assert "Held by octocat: legal\n" in then.comments[-1].body and "Lock released." in then.comments[-1].body
+    assert held(then).is_empty
+    by_somebody = replace(HELD, labels=HELD.labels | {"Hold"})
+    assert live(applied(by_somebody, held(by_somebody))) == []
+    said_before = replace(applied(HELD, hold(HELD)), labels=HELD.labels)
+    assert live(applied(said_before, held(said_before))) == []
 
 
 def hold(issue: Issue, *, on: bool = True, why: str | None = "legal") -> Edit:
