@@ -3,16 +3,11 @@
 What the answer means is for the callers; nothing here knows a git command.
 """
 
-import os
-import signal
-import subprocess
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 
+from git_claims import child
 from git_claims.errors import GitFailed
 from git_claims.protocol.text import message_of
 
@@ -35,17 +30,11 @@ _REDIRECTIONS = (
     "GIT_GRAFT_FILE",
     "GIT_REPLACE_REF_BASE",
 )
-_GRACE_SECONDS = 2.0
-_Handler = Callable[[int, FrameType | None], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """What a child left. `status` is None where the deadline passed and its process group was ended."""
-
-    status: int | None
-    stdout: bytes
-    stderr: bytes
+class Finished(child.Ended):
+    """What git left, and what it said."""
 
     @property
     def said(self) -> str:
@@ -105,85 +94,9 @@ def run(
     deadline_seconds: float,
     stdin: bytes | None = None,
 ) -> Finished:
-    """Runs one child to its end; on the deadline, Ctrl-C or SIGTERM its whole group is ended first."""
-    child: subprocess.Popen[bytes] | None = None
+    """Runs one child to its end, or to the deadline; raises GitFailed where the program is not there."""
     try:
-        with signals_held():
-            child = start(command, directory, environment, stdin is not None)
-        return wait(child, deadline_seconds, stdin)
-    except BaseException:
-        if child is not None and child.returncode is None:
-            _end(child)
-        raise
-
-
-@contextmanager
-def signals_held() -> Iterator[None]:
-    """Lets Ctrl-C and its like wait for the block: what starts in that moment would be nobody's, and run on."""
-    caught: list[int] = []
-    handlers: dict[int, _Handler] = {}
-    try:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                handler = signal.getsignal(number)
-                # A signal that is ignored stays so in the child.
-                if callable(handler):
-                    handlers[number] = handler
-                    signal.signal(number, lambda number, _: caught.append(number))
-        yield
-    finally:
-        for held, handler in handlers.items():
-            signal.signal(held, handler)
-        for held in caught:
-            signal.raise_signal(held)
-
-
-def start(
-    command: list[str], directory: Path, environment: Mapping[str, str], has_input: bool = False
-) -> subprocess.Popen[bytes]:
-    """Starts a child for `wait`; raises GitFailed where the program is not there."""
-    try:
-        return subprocess.Popen(
-            command,
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            # A session of its own: ssh asks on the terminal otherwise, and the group can be ended as one.
-            start_new_session=True,
-        )
+        ended = child.run(command, directory, environment, deadline_seconds, stdin)
     except OSError as error:
         raise GitFailed(f"cannot start '{command[0]}': {error.strerror}") from error
-
-
-def wait(child: subprocess.Popen[bytes], deadline_seconds: float, stdin: bytes | None = None) -> Finished:
-    """Waits for a child to its end; on the deadline, Ctrl-C or SIGTERM its whole group is ended first."""
-    try:
-        stdout, stderr = child.communicate(stdin, timeout=deadline_seconds)
-    except subprocess.TimeoutExpired:
-        # It may have ended while a helper it left behind still holds the pipe; then its status counts.
-        status = child.poll()
-        return Finished(status, *_end(child))
-    except BaseException:
-        _end(child)
-        raise
-    return Finished(child.returncode, stdout, stderr)
-
-
-def _end(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """Ends the child's whole group, politely first: git removes its lock files on SIGTERM."""
-    said = b"", b""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, number)
-        try:
-            return child.communicate(timeout=_GRACE_SECONDS)
-        except subprocess.TimeoutExpired as silence:
-            said = silence.stdout or b"", silence.stderr or b""
-    # A helper that left the group, such as a daemon of ssh or of a credential store, may keep the pipes for ever.
-    for pipe in (child.stdin, child.stdout, child.stderr):
-        if pipe is not None:
-            pipe.close()
-    child.poll()
-    return said
+    return Finished(ended.status, ended.stdout, ended.stderr)

@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from git_claims.git.process import Finished, Git, signals_held, start, wait
+from git_claims.child import Ended, signals_held, start, wait
+from git_claims.git.process import Git
 
 _AGENT_SECONDS = 120.0
 
@@ -32,7 +33,7 @@ class Sandbox:
             git.ask("clone", "--quiet", "--", str(self.server), str(place))
         return places
 
-    def race(self, agents: Sequence[tuple[Path, str]], *arguments: str) -> list[Finished]:
+    def race(self, agents: Sequence[tuple[Path, str]], *arguments: str) -> list[Ended]:
         """Runs `git claim` with the same arguments once for each (clone, chain), all at the same time."""
         command = [sys.executable, "-m", "git_claims", *arguments]
         with ExitStack() as running:

@@ -5,16 +5,13 @@ replace lists that others write to. What the answer means is read in `reply.py`.
 """
 
 import json
-import os
 import re
-import signal
-import subprocess
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from git_claims.child import Ended, run
 from git_claims.errors import TrackerError, Trouble
 from git_claims.protocol.text import message_of
 from git_claims.tracker import reply as replies
@@ -41,7 +38,6 @@ _STATUS_NO_LOGIN = 4
 # What gh says when it never got as far as asking, so that nothing can have been written.
 _NEVER_ASKED = (b"error connecting to", b"dial ", b"no such host", b"connection refused", b"certificate")
 _CAME_TO_NOTHING = (*_NEVER_ASKED, b"EOF", b"connection reset", b"timeout", b"TLS", b'Post "', b'Get "')
-_GRACE_SECONDS = 2.0
 
 
 def gh_environment(inherited: Mapping[str, str]) -> dict[str, str]:
@@ -75,21 +71,20 @@ class Gh:
 
     def version(self) -> str:
         """Returns gh's version; raises TrackerError where the program is something else."""
-        _, stdout, _ = self._run(["--version"], b"")
-        if match := _VERSION.match(stdout):
+        if match := _VERSION.match(self._run(["--version"], b"").stdout):
             return match[1].decode()
         raise TrackerError(Trouble.MISSING, f"the program '{self.program}' is not the GitHub CLI", _INSTALL)
 
     def _api(self, host: str, what: list[str], body: Mapping[str, object] | None, is_write: bool) -> Reply:
         given = [] if body is None else ["--input", "-"]
         stdin = b"" if body is None else json.dumps(body).encode()
-        status, stdout, stderr = self._run(["api", "--hostname", host, "-i", *what, *given], stdin)
-        if status is None:
+        ended = self._run(["api", "--hostname", host, "-i", *what, *given], stdin)
+        if ended.status is None:
             message = f"GitHub did not answer within {self.deadline_seconds:g} s"
             raise TrackerError(Trouble.TIMEOUT, message, "repeating is safe", maybe_applied=is_write)
-        if (reply := replies.parse_reply(stdout)) is not None:
+        if (reply := replies.parse_reply(ended.stdout)) is not None:
             return reply
-        self._raise_unanswered(host, status, stderr, is_write)
+        self._raise_unanswered(host, ended.status, ended.stderr, is_write)
 
     def _raise_unanswered(self, host: str, status: int, stderr: bytes, is_write: bool) -> NoReturn:
         """Finds out why there is no HTTP answer; only here may it take a second process."""
@@ -105,51 +100,12 @@ class Gh:
             Trouble.NETWORK, f"no answer from '{host}': {said}", "repeating is safe", maybe_applied=is_write and asked
         )
 
-    def _run(self, arguments: list[str], stdin: bytes) -> tuple[int | None, bytes, bytes]:
-        """Runs gh to its end; on the deadline (status None), Ctrl-C or SIGTERM its whole group is ended first."""
-        child = self._start(arguments)
+    def _run(self, arguments: list[str], stdin: bytes) -> Ended:
+        """Runs gh, which itself never gives up on a silent server, to its end or to our deadline (status None)."""
+        command = [self.program, *arguments]
         try:
-            stdout, stderr = child.communicate(stdin, self.deadline_seconds)
-        except subprocess.TimeoutExpired:
-            _end(child)
-            return None, b"", b""
-        except BaseException:
-            _end(child)
-            raise
-        return child.returncode, stdout, stderr
-
-    def _start(self, arguments: list[str]) -> subprocess.Popen[bytes]:
-        try:
-            return subprocess.Popen(
-                [self.program, *arguments],
-                cwd=self.directory,
-                env=self.environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                # gh itself never gives up on a silent server; the group can be ended as one.
-                start_new_session=True,
-            )
+            return run(command, self.directory, self.environment, self.deadline_seconds, stdin)
         except FileNotFoundError as error:
             raise TrackerError(Trouble.MISSING, f"there is no program '{self.program}' on PATH", _INSTALL) from error
         except OSError as error:
             raise TrackerError(Trouble.MISSING, f"cannot start '{self.program}': {error.strerror}", _INSTALL) from error
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Ends the child's whole group, politely first."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        _signal_group(child, number)
-        with suppress(subprocess.TimeoutExpired):
-            child.communicate(timeout=_GRACE_SECONDS)
-            return
-    # What left the group, such as a credential helper that went to the background, may still hold the pipes.
-    for pipe in (child.stdin, child.stdout, child.stderr):
-        if pipe is not None:
-            pipe.close()
-    child.poll()
-
-
-def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(child.pid, number)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from git_claims import child
 from git_claims.errors import GitFailed
-from git_claims.git import process
-from git_claims.git.process import Finished, child_environment, run
+from git_claims.git.process import Finished, Git, child_environment, run
 from tests.agents import ROOT
 from tests.edges.opening import open_git
 from tests.places import Clone, run_git
@@ -30,7 +30,7 @@ def shell(script: str, deadline_seconds: float = LONG, stdin: bytes | None = Non
 
 @pytest.fixture
 def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(child, "_GRACE_SECONDS", 0.2)
 
 
 @contextmanager
@@ -222,7 +222,7 @@ KEPT = {
 
 
 def test_what_leads_to_the_server_is_kept_also_when_pinned() -> None:
-    pinned = process.Git(Path("/"), child_environment(KEPT), LONG).pinned(Path("/"), Path("/x"))
+    pinned = Git(Path("/"), child_environment(KEPT), LONG).pinned(Path("/"), Path("/x"))
     assert pinned.environment.items() >= KEPT.items()
 
 
@@ -230,7 +230,7 @@ def test_what_git_calls_local_to_a_repository_is_gone_when_pinned() -> None:
     local = run_git(Path("/"), "rev-parse", "--local-env-vars").stdout.split()
     assert "GIT_INDEX_FILE" in local
     inherited = dict.fromkeys([*local, "GIT_QUARANTINE_PATH", "GIT_NAMESPACE"], "elsewhere")
-    pinned = process.Git(Path("/"), child_environment(inherited), LONG).pinned(Path("/"), Path("/x"))
+    pinned = Git(Path("/"), child_environment(inherited), LONG).pinned(Path("/"), Path("/x"))
     left = {name for name, value in pinned.environment.items() if value == "elsewhere"}
     assert left == {"GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"}
 

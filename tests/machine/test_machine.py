@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -147,7 +147,7 @@ class Claiming(RuleBasedStateMachine):
     def reclaims(self, agent: int, item: Item, meanwhile: bool | None) -> None:
         seat, shown = self.seats[agent], dict[str, str]()
 
-        def confirm(item: Item, seen: object, siblings: Sequence[Item]) -> None:
+        def confirm(item: Item, seen: object, siblings: Iterable[Item]) -> None:
             shown.update({ref_of(each): self.judge.refs[ref_of(each)] for each in (item, *siblings)})
             self._somebody_else(item, meanwhile)
 
