@@ -178,7 +178,7 @@ def adopt(item: Named, predecessor: ChainId, phase: str | None, **shared: object
     looked = look(board, [asked])
     answers = adopt_flow(world.store, asked, world.asker(chain, phase=phase), predecessor)
     said = f"Taking over from chain `{predecessor}`, which is gone; lock retained."
-    answers = tell_step(board, answers, {Outcome.ADOPTED: said}, looked)
+    answers = tell_step(board, answers, {Outcome.ADOPTED: said, Outcome.ALREADY_YOURS: None}, looked)
     if world.lane is not None and world.lane.chain == predecessor and all(answer.succeeded for answer in answers):
         # The lane goes with the claim: whoever names its chain exactly continues in its worktree too.
         world.keep_lane(replace(world.lane, chain=chain))

@@ -42,9 +42,12 @@ class Held:
 
 
 def tell_step(
-    board: Board, answers: Sequence[Answer], told: Mapping[Outcome, str], looked: Looked | None = None
+    board: Board, answers: Sequence[Answer], told: Mapping[Outcome, str | None], looked: Looked | None = None
 ) -> list[Answer]:
-    """Leaves the comment of a chained run on each item whose answer has one; label and assignee stay as they are."""
+    """Leaves the comment of a chained run on each item whose answer has one; label and assignee stay as they are.
+
+    None instead of words: only what is missing is shown, since an earlier run may have died before it could be.
+    """
     changed = [answer for answer in answers if answer.outcome in told and _is_step(answer)]
     unread = [answer.item for answer in changed if looked is None or answer.item not in looked.issues]
     more = look(board, unread) if unread else Looked({})
@@ -85,10 +88,12 @@ def _is_step(answer: Answer) -> bool:
     return claim is not None and (answer.outcome is not Outcome.ALREADY_YOURS or claim.previous is not None)
 
 
-def _step(board: Board, issue: Issue, answer: Answer, said: str) -> Edit:
+def _step(board: Board, issue: Issue, answer: Answer, said: str | None) -> Edit:
     claim = answer.claim.claim if answer.claim else None
     previous = answer.rival.claim if answer.rival else None
     assert claim is not None, "only called where _is_step found a record"
+    if said is None:
+        return signals.on_take(issue, answer.item, claim, board.house, fresh=False)
     if answer.outcome is Outcome.ADOPTED and previous is not None:
         return signals.on_adopt(issue, answer.item, claim, previous, board.house, said)
     again = answer.outcome is Outcome.ALREADY_YOURS

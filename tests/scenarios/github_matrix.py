@@ -7,7 +7,7 @@ command has been run until it succeeded. Every crash has an issue of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.agents import Agent
 from tests.github_double import GitHub
@@ -69,6 +69,16 @@ def held_by_ada(github: GitHub, agent: Agent, number: int) -> None:
     agent.clone.server.plant_claim(f"issue-{number}", RIVAL, operator="ada")
 
 
+def locked_by_ada(github: GitHub, agent: Agent, number: int) -> None:
+    free(github, agent, number)
+    replace(agent, chain=RIVAL, environment=github.environment("ada")).claim("take", str(number), check=0)
+
+
+def at_a_step(github: GitHub, agent: Agent, number: int) -> None:
+    free(github, agent, number)
+    agent.claim("take", str(number), "--phase", "build", check=0)
+
+
 def unseen(github: GitHub, agent: Agent, number: int) -> None:
     """A claim whose signals never landed."""
     free(github, agent, number)
@@ -84,6 +94,8 @@ MATRIX = (
     Row("hand-off", taken, f"hand-off {{n}} --to {NEXT} --phase review", End(NEXT, CLAIMED, comments=2)),
     Row("take over", held_by_ada, "take {n} --force --reason late", End(ME, CLAIMED, ("bob", "octo"))),
     Row("reclaim", held_by_ada, "reclaim {n}", End(None, QUEUED, ("bob",))),
-    Row("hold", taken, "hold {n} --reason design", End(None, CLAIMED | {"hold"}, comments=2)),
+    Row("hold", taken, "hold {n} --reason design", End(None, QUEUED | {"hold"}, (), comments=2)),
+    Row("next step", at_a_step, "take {n} --phase land", End(ME, CLAIMED, comments=2)),
+    Row("adopt", locked_by_ada, f"adopt {{n}} --from {RIVAL}", End(ME, CLAIMED, comments=2)),
     Row("sync", unseen, "sync {n}", End(ME, CLAIMED)),
 )
