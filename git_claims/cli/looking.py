@@ -9,7 +9,7 @@ from git_claims.cli import render, words
 from git_claims.cli.options import ITEM, edges, open_world
 from git_claims.cli.signs import Signs, judged, read_signs, say_sign, sign_document, sign_lines
 from git_claims.cli.world import CHAIN_VARIABLE, World, minted
-from git_claims.errors import CannotTell, Exit, NoChain, Usage
+from git_claims.errors import CannotTell, Exit, NoChain, NoTrackerHere, Usage
 from git_claims.flows.listing import Look, Row, look, rows, why_not, why_not_branch
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.item import Item, Named, is_item, of_branch, parse
@@ -40,14 +40,16 @@ def ls(mine: bool, operator: str | None, stale: bool, no_tracker: bool, cached: 
     if cached and listing.as_of is None and not listing.claims:
         raise CannotTell("the local copy knows nothing of this remote", "'git claim ls' reads the remote and fills it")
     found = [row for row in rows(listing.claims, chain) if row.mine or not mine]
-    signs = {} if no_tracker or cached else read_signs(world, {row.item: row.seen for row in found})
-    wanted_login = world.operator() if operator == "@me" else operator
+    claimed = {row.item: row.seen for row in found}
+    signs = {} if no_tracker or cached else read_signs(world, claimed, needed=stale)
+    wanted_login = _me(world) if operator == "@me" else operator
     found = [row for row in found if _is_wanted(world, row, signs, wanted_login, stale)]
     if found:
         for line in render.listing_lines(found, world.now, {row.item: say_sign(world, row, signs) for row in found}):
             world.talk.data(line)
     else:
-        world.talk.say("no claims of this chain" if mine else "no claims")
+        whose = "of this chain" if mine else "that fit" if listing.claims else ""
+        world.talk.say(f"no claims {whose}".rstrip())
     _remark(world, listing.strangers, listing.earlier, len(listing.claims))
     if cached:
         world.talk.say(f"from the local copy, {_copy_age(world, listing.as_of)}")
@@ -154,9 +156,17 @@ def whoami(mint: bool, save: bool, **shared: object) -> Exit:
 
 def _is_wanted(world: World, row: Row, signs: Signs, operator: str | None, stale: bool) -> bool:
     claim = row.seen.claim
-    if operator is not None and (claim is None or claim.operator != operator):
+    login = claim.operator if claim else None
+    if operator is not None and (login is None or login.casefold() != operator.casefold()):
         return False
     return not stale or judged(world, row, signs).verdict is Verdict.STALE
+
+
+def _me(world: World) -> str:
+    login = world.operator()
+    if login is None:
+        raise NoTrackerHere("nobody is logged in here, so @me is nobody", "name a login, or run 'gh auth login'")
+    return login
 
 
 def _save(world: World, chain: ChainId) -> str:

@@ -10,7 +10,7 @@ from git_claims.cli.lane_notes import leave_lane
 from git_claims.cli.options import ITEM, edges, open_world
 from git_claims.cli.world import World
 from git_claims.errors import Exit, Refused, Usage
-from git_claims.flows.board import Board, Looked, apply, failures, look
+from git_claims.flows.board import Board, Looked, apply, branches_of, failures, look
 from git_claims.flows.lanes import lanes, remove, why_kept
 from git_claims.flows.release import mine, with_bundles
 from git_claims.flows.showing import release_shown
@@ -86,7 +86,8 @@ def release(
     claims = world.store.read_all().claims
     family = with_bundles(mine(claims, chain) if asked is None else asked, claims, chain)
     board = world.board()
-    looked = look(board, [*family, *([Item(Kind.PULL, str(pull))] if pull else [])])
+    asked_about = [*family, *([Item(Kind.PULL, str(pull))] if pull else [])]
+    looked = look(board, asked_about, branches_of(claims, family))
     ending = Ending(given[0] if given else None, pull, reason, note)
     edit_of = _edit_of(board, looked, ending, ending_of_each(world, looked, claims, family, ending))
     answers = release_shown(world.store, board, looked, family, chain, claims, edit_of)

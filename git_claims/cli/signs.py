@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from git_claims.cli.render import Document
 from git_claims.cli.world import World
-from git_claims.errors import TrackerError
+from git_claims.errors import NoTrackerHere, TrackerError
 from git_claims.flows.board import read_pages, with_branches
 from git_claims.flows.listing import Row
 from git_claims.protocol.claim import Seen
@@ -18,16 +18,23 @@ Signs = Mapping[Item, Issue | None]
 _TITLE_CHARACTERS = 32
 
 
-def read_signs(world: World, claims: Mapping[Item, Seen]) -> Signs:
-    """Reads the tracker's pages of claimed items. A listing of claims is worth having without them, and says so."""
+def read_signs(world: World, claims: Mapping[Item, Seen], *, needed: bool = False) -> Signs:
+    """Reads the tracker's pages of claimed items. A listing of claims is worth having without them, and says so.
+
+    `needed`: the question cannot be answered without them.
+    """
     wanted = list(claims)
     board = world.board()
+    if needed and not board.tracker.shows:
+        raise NoTrackerHere("there is no tracker here, so nobody can be said to look gone", "'git claim ls' shows ages")
     if not wanted or not board.tracker.shows:
         return {}
     try:
         pages = read_pages(board, wanted) if len(wanted) > 1 else board.tracker.read(wanted)
         return with_branches(board, claims, pages, world.now)
     except TrackerError as error:
+        if needed:
+            raise
         world.talk.warn(f"what the tracker says is left out: {error.message}")
         return {}
 

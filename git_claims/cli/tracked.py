@@ -115,7 +115,7 @@ def _release_idle(world: World, seen: View, operator_wide: bool, dry_run: bool) 
         )
     if chain is None and operator is None:
         raise NoChain("no chain is in force here, so no claim can be yours", "say it with --chain or GIT_CLAIM_CHAIN")
-    items = idle(seen, chain, operator)
+    items = idle(seen, world.board(), chain, operator)
     if dry_run or not items:
         world.talk.data(f"idle: {', '.join(item.spelling for item in items) or 'none'}")
         world.talk.document({"ok": True, "dry_run": dry_run, "idle": [item.name for item in items], "items": []})

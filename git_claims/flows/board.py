@@ -78,6 +78,12 @@ def read_pages(board: Board, claims: Iterable[Item]) -> dict[Item, Issue | None]
     return issues | (board.tracker.read(beyond) if beyond else {})
 
 
+def branches_of(claims: Mapping[Item, Seen], items: Iterable[Item]) -> dict[Item, str]:
+    """Returns the branch that each record names, where it names one."""
+    found = ((item, claims[item].claim) for item in items if item in claims)
+    return {item: claim.branch for item, claim in found if claim is not None and claim.branch is not None}
+
+
 def with_branches(
     board: Board, claims: Mapping[Item, Seen], issues: Mapping[Item, Issue | None], now: datetime
 ) -> dict[Item, Issue | None]:

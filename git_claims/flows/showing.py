@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from git_claims.errors import CannotTell, TrackerError, Usage
-from git_claims.flows.board import Looked, apply, check_words, failures, look, with_branches, worded
+from git_claims.flows.board import Looked, apply, branches_of, check_words, failures, look, with_branches, worded
 from git_claims.flows.change import Answer
 from git_claims.flows.release import reclaim, release, with_bundles
 from git_claims.flows.take import Wanted, take, take_over
@@ -52,7 +52,7 @@ def take_shown(
     answers = {answer.item: answer for answer in (run(free) if free else [])}
     won = {item: answer for item, answer in answers.items() if answer.outcome in _SHOWN and answer.claim}
     shown = _show(board, looked, won)
-    answers |= _second_look(store, board, asker, won, shown)
+    answers |= _second_look(store, board, looked, asker, won, shown)
     for item, bar in barred.items():
         answers[item] = _not_free(item, bar)
     left_out = [item for item in wanted.all_items if item not in answers]
@@ -106,7 +106,8 @@ def give_back(store: Store, board: Board, item: Item, chain: ChainId, *, succeed
         number, base = (pull.number, pull.base) if pull else (None, None)
         return signals.on_release(issue, each, claim, board.house, outcome, pull=number, base=base)
 
-    return release_shown(store, board, look(board, family), family, chain, claims, edit_of)
+    looked = look(board, family, branches_of(claims, family))
+    return release_shown(store, board, looked, family, chain, claims, edit_of)
 
 
 def reclaim_shown(
@@ -208,20 +209,42 @@ def _show(board: Board, looked: Looked, won: Mapping[Item, Answer]) -> dict[Item
 
 
 def _second_look(
-    store: Store, board: Board, asker: Asker, won: Mapping[Item, Answer], shown: Mapping[Item, Edited]
+    store: Store,
+    board: Board,
+    looked: Looked,
+    asker: Asker,
+    won: Mapping[Item, Answer],
+    shown: Mapping[Item, Edited],
 ) -> dict[Item, Answer]:
     answers: dict[Item, Answer] = {}
     for item, edited in shown.items():
         answer, failed_steps = won[item], failures(edited)
         bar = _barred_meanwhile(edited, item, asker, board) if answer.outcome is Outcome.CLAIMED else None
+        was_ready = _was_ready(board, looked.issues.get(item))
         if bar is not None and edited.issue is not None:
-            answers[item] = _undone(store, board, edited.issue, answer, asker, _not_free(item, bar))
-        elif failed_steps and board.required and answer.outcome is Outcome.CLAIMED:
+            answers[item] = _undone(store, board, edited.issue, answer, asker, _not_free(item, bar), was_ready)
+            continue
+        failed_steps = failed_steps or _mended(board, edited, answer)
+        if failed_steps and board.required and answer.outcome is Outcome.CLAIMED:
             failed = Answer(item, Outcome.UNKNOWN, Reason.SIGNALS_FAILED, detail="; ".join(failed_steps))
-            answers[item] = _undone(store, board, edited.issue, answer, asker, failed)
+            answers[item] = _undone(store, board, edited.issue, answer, asker, failed, was_ready)
         elif failed_steps:
             answers[item] = replace(answer, notes=answer.notes + failed_steps)
     return answers
+
+
+def _mended(board: Board, edited: Edited, answer: Answer) -> tuple[str, ...]:
+    """Shows what went missing between our read and our write: a release of before may have landed in between."""
+    claim = answer.claim.claim if answer.claim else None
+    if edited.issue is None or claim is None:
+        return ()
+    edit = signals.on_take(edited.issue, answer.item, claim, board.house, fresh=False)
+    return tuple(part for each in apply(board, [edit]).values() for part in failures(each))
+
+
+def _was_ready(board: Board, issue: Issue | None) -> frozenset[str]:
+    """Returns the label by which the item was in the queue when it was read."""
+    return signals.ready_labels(issue, board.house) if issue is not None else frozenset()
 
 
 def _barred_meanwhile(edited: Edited, item: Item, asker: Asker, board: Board) -> Barred | None:
@@ -230,20 +253,24 @@ def _barred_meanwhile(edited: Edited, item: Item, asker: Asker, board: Board) ->
     return signals.bars_meanwhile(edited.issue, item, asker.operator, board.house, even_hitl=board.even_hitl)
 
 
-def _undone(store: Store, board: Board, issue: Issue | None, answer: Answer, asker: Asker, instead: Answer) -> Answer:
-    """Gives back a claim that must not stand: signals first, ref last."""
+def _undone(
+    store: Store,
+    board: Board,
+    issue: Issue | None,
+    answer: Answer,
+    asker: Asker,
+    instead: Answer,
+    was_ready: frozenset[str],
+) -> Answer:
+    """Gives back a claim that must not stand: signals first, ref last. The item goes back to where it was."""
     claim = answer.claim.claim if answer.claim else None
     notes: tuple[str, ...] = ()
     try:
         if issue is not None and claim is not None:
             note = "Another look after the claim found it not free."
             edit = signals.on_release(issue, answer.item, claim, board.house, Release.PLAIN, note=note)
-            # Others' labels stay as they are: the item goes back to where it was, not to the queue.
-            notes = tuple(
-                part
-                for each in apply(board, [replace(edit, add_labels=frozenset())]).values()
-                for part in failures(each)
-            )
+            edit = replace(edit, add_labels=edit.add_labels & was_ready)
+            notes = tuple(part for each in apply(board, [edit]).values() for part in failures(each))
         undone = all(each.succeeded for each in release(store, [answer.item], asker.chain))
     except (CannotTell, TrackerError) as error:
         undone, notes = False, (error.message,)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from git_claims.flows.board import apply, failures, read_pages
+from git_claims.flows.board import apply, branches_of, failures, read_pages
 from git_claims.flows.listing import lead_of
 from git_claims.flows.release import release
 from git_claims.protocol import signals, staleness
@@ -99,21 +99,28 @@ def repair(store: Store, board: Board, found: Sequence[Found], chain: ChainId | 
     return [_repaired(each, failures(edited[each.item]) if each.item in edited else (), answers) for each in found]
 
 
-def idle(seen: View, chain: ChainId | None, operator: str | None) -> list[Item]:
-    """Returns the claims of this chain, or of this operator, whose item has no open pull request."""
+def idle(seen: View, board: Board, chain: ChainId | None, operator: str | None) -> list[Item]:
+    """Returns the claims of this chain, or of this operator, whose item and branch have no open pull request."""
     ours = {
         item: state.claim
         for item, state in seen.claims.items()
-        if state.claim is not None
-        and (state.claim.chain == chain if operator is None else state.claim.operator == operator)
+        if state.claim is not None and _is_of(state.claim, chain, operator)
     }
-    issues = {item: seen.issues.get(item) for item in ours}
-    free = [
-        item
-        for item, claim in ours.items()
-        if (issue := issues[item]) is not None and issue.complete and not staleness.open_pulls(claim, issue)
-    ]
-    return sorted(free, key=lambda item: item.order)
+    alone = [item for item, claim in ours.items() if _is_alone(claim, seen.issues.get(item))]
+    # Lists do not show the pull requests of a branch; those of what is about to be given up have to be known.
+    branches = branches_of(seen.claims, alone)
+    issues = {**seen.issues, **(board.tracker.read(branches, branches) if branches else {})}
+    return sorted((item for item in alone if _is_alone(ours[item], issues.get(item))), key=lambda item: item.order)
+
+
+def _is_of(claim: Claim, chain: ChainId | None, operator: str | None) -> bool:
+    if operator is None:
+        return claim.chain == chain
+    return claim.operator is not None and claim.operator.casefold() == operator.casefold()
+
+
+def _is_alone(claim: Claim, issue: Issue | None) -> bool:
+    return issue is not None and issue.complete and not staleness.open_pulls(claim, issue)
 
 
 def _of_claim(item: Item, seen: View, board: Board, chain: ChainId | None, now: datetime) -> Iterator[Found]:
@@ -166,7 +173,7 @@ def _orphans(item: Item, issue: Issue | None, seen: View, board: Board, operator
     if issue is None or item in seen.claims or item.kind is Kind.PULL:
         return
     for marker in live_markers(board.house.marker, issue.comments):
-        if marker.operator != operator or not marker.field("nonce"):
+        if not marker.is_of(operator) or not marker.field("nonce"):
             continue
         merged = _delivered(issue, marker.at)
         if merged is None:

@@ -63,6 +63,7 @@ __all__ = [
     "opened_at",
     "outcome_of",
     "postable",
+    "ready_labels",
     "whose",
 ]
 
@@ -244,6 +245,11 @@ def on_hold(
         add_labels=told.add_labels | (_missing(issue, name) if hold else frozenset()),
         remove_labels=told.remove_labels | (frozenset() if hold else _present(issue, name)),
     )
+
+
+def ready_labels(issue: Issue, house: House) -> frozenset[str]:
+    """Returns the label of the queue, as the repository spells it, if it is on the issue."""
+    return frozenset({house.labels.ready} if _present(issue, house.labels.ready) else ())
 
 
 def is_held(issue: Issue, house: House) -> bool:

@@ -174,11 +174,10 @@ class GitHub:
             earlier = self._earlier_comments(trees.values())
             found: dict[Item, Issue | None] = {}
             for at, (item, tree) in enumerate(trees.items()):
-                is_damaged = answers.is_damaged(answer.faults, f"i{at}", f"b{at}")
+                is_damaged = answers.is_damaged(answer.faults, f"i{at}", f"b{at}", f"h{at}")
                 found[item] = self._seen_as(item, tree, earlier, is_damaged) if tree else None
                 if (issue := found[item]) is not None and at in asked:
-                    commit = answers.commit_of(repository.at(f"b{at}"))
-                    found[item] = replace(issue, newest_commit=commit or issue.newest_commit)
+                    found[item] = answers.with_branch(issue, repository.at(f"b{at}"), repository.at(f"h{at}"))
         return found
 
     def _seen_as(

@@ -165,8 +165,14 @@ def _newest_commit_of(tree: Tree) -> datetime | None:
     return max(dates, default=None)
 
 
-def commit_of(ref: Tree) -> datetime | None:
-    """Reads when the newest commit of a ref was made; None where the ref or its commit is not there."""
+def with_branch(issue: Issue, ref: Tree, pulls: Tree) -> Issue:
+    """Adds what the branch of an item shows: its newest commit, and pull requests that do not name the item."""
+    linked = {pull.number for pull in issue.pulls}
+    more = tuple(_pull_of(each) for each in pulls.at("nodes").each if each and each.at("number").number not in linked)
+    return replace(issue, newest_commit=_commit_of(ref) or issue.newest_commit, pulls=issue.pulls + more)
+
+
+def _commit_of(ref: Tree) -> datetime | None:
     date = ref.at("target", "committedDate")
     return date.moment if date else None
 

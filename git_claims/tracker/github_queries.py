@@ -68,11 +68,17 @@ _EVENT_TYPES = "LABELED_EVENT, UNLABELED_EVENT, ASSIGNED_EVENT, UNASSIGNED_EVENT
 
 
 def items_document(place: Place, numbers: Sequence[str], branches: Mapping[int, str], *, with_labels: bool) -> Document:
-    """Reads items by number: `i0`, `i1` … in that order, and as `b<n>` the branch asked about for the n-th."""
+    """Reads items by number: `i0`, `i1` … in that order, and of the branch asked about for the n-th its newest commit
+    as `b<n>` and its pull requests as `h<n>`: not every one says which issue it closes.
+    """
     parts = [f"i{at}: issueOrPullRequest(number: {number}) {{{_EITHER}}}" for at, number in enumerate(numbers)]
     parts += [f"b{at}: ref(qualifiedName: $b{at}) {{target {{... on Commit {{committedDate}}}}}}" for at in branches]
+    newest = "orderBy: {field: CREATED_AT, direction: DESC}"
+    pulls = f"{{nodes {{{_PULL}{_checks(place.lacking)}}}}}"
+    parts += [f"h{at}: pullRequests(headRefName: $h{at}, first: 10, {newest}) {pulls}" for at in branches]
     parts += [_LABELS] * with_labels
     values = {f"b{at}": f"refs/heads/{branch}" for at, branch in branches.items()}
+    values |= {f"h{at}": branch for at, branch in branches.items()}
     return _read(place, parts, values, fragments=_fragments(_EITHER, place.lacking))
 
 

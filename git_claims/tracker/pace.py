@@ -49,14 +49,14 @@ class Pace:
 
     def _wait_after(self, error: TrackerError, failures: Iterator[float], is_write: bool) -> float | None:
         if error.trouble is Trouble.RATE_LIMITED:
-            wait = error.wait_seconds or 0.0
-            self._warn_others(wait)
-            return wait
+            return error.wait_seconds or 0.0
         passes = error.trouble in _PASSING and not (is_write and error.maybe_applied)
         return next(failures, None) if passes else None
 
     def wait(self, seconds: float, error: TrackerError) -> None:
         """Waits that long because of the error; raises it where that would be longer than we wait in all."""
+        if error.trouble is Trouble.RATE_LIMITED:
+            self._warn_others(seconds)
         if seconds > self._patience:
             raise TrackerError(
                 error.trouble,
