@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import counting, crowd, gating, ground, listing, racing, report, starting, taking
+from tests.bench import counting, crowd, gating, ground, listing, racing, report, starting, taking, tracking
 from tests.bench.ground import Ground
 from tests.bench.results import Race, Result, Skipped
 from tests.transports import TRANSPORTS
@@ -28,6 +28,7 @@ ROWS: dict[str, Callable[[Ground], Iterator[Result]]] = {
     "check": taking.check,
     "hook": gating.hook,
     "ls": listing.ls,
+    "tracker": tracking.tracker,
     "refs": crowd.refs,
     "busy": crowd.busy,
     "race": racing.race,

@@ -10,7 +10,7 @@ from importlib.metadata import version
 
 from tests.bench.ground import Ground, program
 from tests.bench.measure import Figures, figures
-from tests.bench.results import Aim, Count, Race, Result, Skipped, Timing
+from tests.bench.results import Aim, Asked, Count, Race, Result, Skipped, Timing
 from tests.places import run_git
 
 Cells = list[str]
@@ -37,6 +37,7 @@ def markdown(about: dict[str, str], results: Sequence[Result]) -> str:
         ("Times", _times),
         ("Races", _races),
         ("What a command starts", _counts),
+        ("What is asked of GitHub", _asked),
         ("Left out", _skipped),
     ):
         if table := part(results):
@@ -59,7 +60,7 @@ def _record(result: Result) -> dict[str, object]:
             more = {"claims_per_second": asdict(result.claims_per_second), "fair": result.fair}
         case Aim():
             more = {"met": result.met}
-        case Count() | Skipped():
+        case Count() | Asked() | Skipped():
             more = {}
     return {**asdict(result), **more}
 
@@ -111,6 +112,15 @@ def _counts(results: Iterable[Result]) -> list[str]:
         if isinstance(each, Count)
     ]
     return _table(["command", "exit", "exchanges", "git children", "which"], rows)
+
+
+def _asked(results: Iterable[Result]) -> list[str]:
+    rows = [
+        [each.way, str(each.gh_processes), str(each.requests), str(each.pushes)]
+        for each in results
+        if isinstance(each, Asked)
+    ]
+    return _table(["way", "gh processes", "requests", "pushes"], rows)
 
 
 def _skipped(results: Iterable[Result]) -> list[str]:

@@ -86,6 +86,16 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of GitHub and of the git server to do one thing once."""
+
+    way: str
+    gh_processes: int
+    requests: int
+    pushes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Aim:
     """What was hoped for beside what was measured. Missing it is news, not a failure."""
 
@@ -107,7 +117,7 @@ class Skipped:
     why: str
 
 
-Result = Timing | Race | Count | Aim | Skipped
+Result = Timing | Race | Count | Asked | Aim | Skipped
 
 
 def timings(row: str, place: str, spent: Mapping[str, Sequence[Spent]], *pairs: tuple[str, str]) -> list[Timing]:
