@@ -124,6 +124,9 @@ def on_take(
     told = _is_told(issue, claim, house, fresh=fresh)
     if previous is None and not told:
         previous = _taken_from(issue, claim, house)
+    if not told and claim.nonce:
+        # A release that died before the ref was gone has ended the lock of a claim that still stands.
+        claim = replace(claim, nonce=_unsaid(issue, claim.nonce))
     return Edit(
         item,
         add_labels=_missing(issue, house.labels.claim),
@@ -151,6 +154,8 @@ def on_release(
     """The edit before the ref goes: what each outcome takes away, leaves as credit, and says."""
     claim, labels = postable(claim, house), house.labels
     nonce = _nonce(claim, outcome)
+    told = stands(issue, sign_of(nonce)) and _lock_of(issue, claim, house) is None
+    nonce = nonce if told else _unsaid(issue, nonce)
     base = base if base and can_stand("base", base, house) else None
     comment = release_comment(claim, house, outcome, nonce, pull=pull, base=base, reason=reason, note=note)
     back_to_queue = outcome in {Release.ABANDONED, Release.PLAIN} and issue.is_open
@@ -161,7 +166,7 @@ def on_release(
         add_labels=_missing(issue, labels.ready if back_to_queue else swapped),
         remove_labels=_present(issue, labels.claim),
         remove_assignees=_assigned(issue, claim.operator) if leaves else frozenset(),
-        comment=None if stands(issue, sign_of(nonce)) else comment,
+        comment=None if told else comment,
         comment_nonce=sign_of(nonce),
         close=outcome is Release.MERGED and issue.is_open,
     )
@@ -294,9 +299,9 @@ def _comment_of_take(claim: Claim, previous: Claim | None, house: House) -> str:
 
 def _is_told(issue: Issue, claim: Claim, house: House, *, fresh: bool) -> bool:
     """Says whether a lock comment of this claim stands there. A renewal changes the nonce, not the story."""
-    if claim.nonce and stands(issue, sign_of(claim.nonce)):
-        return True
-    return not fresh and (_lock_of(issue, claim, house) is not None or _may_be_hidden(issue, claim))
+    if fresh:
+        return claim.nonce is not None and stands(issue, sign_of(claim.nonce))
+    return _lock_of(issue, claim, house) is not None or _may_be_hidden(issue, claim)
 
 
 def _is_step_told(issue: Issue, claim: Claim, house: House, said: str) -> bool:
@@ -338,19 +343,28 @@ def _taken_from(issue: Issue, claim: Claim, house: House) -> Claim | None:
 
 
 def _back_to_queue(issue: Issue, item: Item, house: House, operator: str, said: str, nonce: str) -> Edit:
-    comment = ending_comment(said, operator, house, nonce)
+    is_live = any(lock.is_of(operator) for lock in live_markers(house.marker, issue.comments))
+    told = stands(issue, sign_of(nonce)) and not is_live
+    nonce = nonce if told else _unsaid(issue, nonce)
     return Edit(
         item,
         add_labels=_missing(issue, house.labels.ready) if issue.is_open else frozenset(),
         remove_labels=_present(issue, house.labels.claim),
         remove_assignees=_assigned(issue, operator),
-        comment=None if stands(issue, sign_of(nonce)) else comment,
+        comment=None if told else ending_comment(said, operator, house, nonce),
         comment_nonce=sign_of(nonce),
     )
 
 
 def _nonce(claim: Claim, what: str) -> str:
     return f"{claim.nonce or f'{claim.chain}-{claim.claimed_at}'}-{what}"
+
+
+def _unsaid(issue: Issue, nonce: str) -> str:
+    """Returns the nonce, or, where a comment has it already, one like it that none has."""
+    while stands(issue, sign_of(nonce)):
+        nonce = f"{nonce}-again"
+    return nonce
 
 
 def _missing(issue: Issue, name: str) -> frozenset[str]:

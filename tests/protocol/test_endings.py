@@ -118,6 +118,19 @@ def test_claims_after_one_another_are_each_released_with_a_comment_of_their_own(
     assert live(taken) == ["octocat"] and release(taken, Release.BLOCKED, second).comment
 
 
+def test_claim_whose_release_died_before_its_ref_was_gone_is_locked_and_released_again() -> None:
+    issue = HELD
+    for _ in range(2):
+        issue = applied(issue, release(issue, Release.ABANDONED))
+        assert live(issue) == [] and release(issue, Release.ABANDONED).is_empty
+        issue = applied(issue, take(issue, OURS, fresh=False))
+        assert live(issue) == ["octocat"] and take(issue, OURS, fresh=False).is_empty
+    signs = [
+        comment.body.rpartition("nonce=")[2].partition(" ")[0] for comment in issue.comments if "nonce=" in comment.body
+    ]
+    assert len(signs) == len(set(signs)) == 5
+
+
 # Hand-off, reclaim, orphan, hold
 
 
