@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 _GRACE_SECONDS = 2.0
+_running: set["subprocess.Popen[bytes]"] = set()
 _Handler = Callable[[int, FrameType | None], object]
 
 
@@ -41,11 +42,22 @@ def run(
     try:
         with signals_held():
             child = start(command, directory, environment, stdin is not None)
+            _running.add(child)
         return wait(child, deadline_seconds, stdin)
     except BaseException:
         if child is not None and child.returncode is None:
             _end(child)
         raise
+    finally:
+        if child is not None:
+            _running.discard(child)
+
+
+def end_all() -> None:
+    """Ends the children that other threads wait for, so that those threads end too."""
+    for child in tuple(_running):
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGTERM)
 
 
 @contextmanager

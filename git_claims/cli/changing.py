@@ -77,7 +77,7 @@ def take(
     Each item is claimed on its own merit unless --all-or-nothing or --bundle says otherwise. Claiming what is
     yours already changes nothing and succeeds.
     """
-    world = open_world(shared)
+    world = open_world(shared, (*items, *bundle))
     _check_combination(items, bundle, wait, force, reason)
     if force and all_or_nothing:
         raise Usage("--force goes without --all-or-nothing: each claim is taken over on its own")
@@ -136,7 +136,7 @@ def _take(
 @edges()
 def renew(items: tuple[Named, ...], branch: str | None, phase: str | None, **shared: object) -> Exit:
     """Renew claims that this chain holds. Each renewal leaves objects on the server, so renew rarely."""
-    world = open_world(shared)
+    world = open_world(shared, items)
     asked = world.items_or_lane(items)
     chain = world.chain_of_holder(asked)
     answers = renew_flow(world.store, asked, world.asker(chain, named=False, branch=branch, phase=phase))
@@ -150,7 +150,7 @@ def renew(items: tuple[Named, ...], branch: str | None, phase: str | None, **sha
 @edges()
 def hand_off(item: Named | None, to: ChainId, phase: str | None, **shared: object) -> Exit:
     """Make another chain the holder of ITEM at once; the item is never free in between."""
-    world = open_world(shared)
+    world = open_world(shared, [item])
     asked = world.item_or_lane(item, given_up=True)
     chain = world.chain_of_holder([asked])
     board = world.board()
@@ -170,7 +170,7 @@ def hand_off(item: Named | None, to: ChainId, phase: str | None, **shared: objec
 @edges()
 def adopt(item: Named, predecessor: ChainId, phase: str | None, **shared: object) -> Exit:
     """Continue the claim of a predecessor that is gone. Naming its chain exactly is the proof."""
-    world = open_world(shared)
+    world = open_world(shared, [item])
     asked = world.item(item)
     chain = world.chain_of_holder([asked])
     board = world.board()
@@ -194,7 +194,7 @@ def reclaim(item: Named, **shared: object) -> Exit:
 
     The holder's branch and worktree are left alone.
     """
-    world = open_world(shared)
+    world = open_world(shared, [item])
     asked = world.item(item)
     if not world.settings.reclaim_without_terminal and not world.at_terminal():
         raise NeedsPerson(

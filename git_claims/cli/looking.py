@@ -1,21 +1,46 @@
 """Commands that only look: ls, show, check, whoami."""
 
 import os
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import click
 
 from git_claims.cli import render, words
+from git_claims.cli.clones import left_out, say_left_out, served, side_by_side
 from git_claims.cli.options import ITEM, edges, open_world
 from git_claims.cli.signs import Signs, judged, read_signs, say_sign, sign_document, sign_lines
 from git_claims.cli.world import CHAIN_VARIABLE, World, minted
 from git_claims.errors import CannotTell, Exit, NoChain, NoTrackerHere, Usage
 from git_claims.flows.listing import Look, Row, look, rows, why_not, why_not_branch
+from git_claims.git.store import Listing
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.item import Item, Named, is_item, of_branch, parse
 from git_claims.protocol.staleness import Verdict
 from git_claims.protocol.text import printable
 from git_claims.protocol.transition import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which claims a listing is asked for, and where it may look."""
+
+    mine: bool
+    operator: str | None
+    stale: bool
+    no_tracker: bool
+    cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The claims of one clone that a listing shows."""
+
+    world: World
+    listing: Listing
+    rows: list[Row]
+    signs: Signs
+
 
 # Fewer claims than this may well have been released by hand between two listings.
 _MASS = 3
@@ -33,33 +58,26 @@ def ls(mine: bool, operator: str | None, stale: bool, no_tracker: bool, cached: 
     world = open_world(shared)
     if stale and (no_tracker or cached):
         raise Usage("--stale needs what the tracker says")
-    chain = world.chain_or_none()
-    if mine and chain is None:
-        raise NoChain("no chain is in force here, so no claim can be yours", f"say it with --chain or {CHAIN_VARIABLE}")
-    listing = world.store.cached() if cached else world.store.read_all()
-    if cached and listing.as_of is None and not listing.claims:
-        raise CannotTell("the local copy knows nothing of this remote", "'git claim ls' reads the remote and fills it")
-    found = [row for row in rows(listing.claims, chain) if row.mine or not mine]
-    claimed = {row.item: row.seen for row in found}
-    signs = {} if no_tracker or cached else read_signs(world, claimed, needed=stale)
-    wanted_login = _me(world) if operator == "@me" else operator
-    found = [row for row in found if _is_wanted(world, row, signs, wanted_login, stale)]
-    if found:
-        for line in render.listing_lines(found, world.now, {row.item: say_sign(world, row, signs) for row in found}):
-            world.talk.data(line)
-    else:
-        whose = "of this chain" if mine else "that fit" if listing.claims else ""
-        world.talk.say(f"no claims {whose}".rstrip())
-    _remark(world, listing.strangers, listing.earlier, len(listing.claims))
+    clones, filters = served(world), Filters(mine, operator, stale, no_tracker, cached)
+    found, left = side_by_side(clones, lambda clone: _listed(clone, filters))
+    for listed in found:
+        _remark(listed.world, listed.listing.strangers, listed.listing.earlier, len(listed.listing.claims))
+    lines = [line for listed in found for line in _cells(listed, qualified=clones.is_listed)]
+    for line in render.listing_table(lines) if lines else []:
+        world.talk.data(line)
+    if not lines:
+        is_claimed = any(listed.listing.claims for listed in found)
+        world.talk.say(f"no claims {'of this chain' if mine else 'that fit' if is_claimed else ''}".rstrip())
+    as_of = min((listed.listing.as_of for listed in found if listed.listing.as_of is not None), default=None)
     if cached:
-        world.talk.say(f"from the local copy, {_copy_age(world, listing.as_of)}")
+        world.talk.say(f"from the local copy, {_copy_age(world, as_of)}")
     if world.talk.as_json:
-        claims = [
-            {**render.row_document(row, world.repo, world.now), **sign_document(world, row, signs)} for row in found
-        ]
-        source, as_of = "cached" if cached else "remote", render.as_of(listing.as_of)
-        world.talk.document({"claims": claims, "source": source, "as_of": as_of})
-    return Exit.DONE
+        claims = [document for listed in found for document in _documents(listed)]
+        source = "cached" if cached else "remote"
+        world.talk.document(
+            {"claims": claims, "source": source, "as_of": render.as_of(as_of), "left_out": left_out(left)}
+        )
+    return say_left_out(world, left)
 
 
 @click.command()
@@ -69,7 +87,7 @@ def ls(mine: bool, operator: str | None, stale: bool, no_tracker: bool, cached: 
 @edges()
 def show(item: Named | None, no_tracker: bool, cached: bool, **shared: object) -> Exit:
     """Show who holds ITEM, the whole record, its id, and what its holder could do next."""
-    world = open_world(shared)
+    world = open_world(shared, [item])
     asked = world.item_or_lane(item)
     chain = world.chain_or_none()
     found = look(world.store, asked, cached=cached)
@@ -104,7 +122,8 @@ def check(item_or_branch: str | None, branch: str | None, any_chain: bool, cache
 
     Exit status 0: it does. 1: it does not, and who does. 3: it cannot be known.
     """
-    world = open_world(shared)
+    named = parse(item_or_branch) if item_or_branch is not None and is_item(item_or_branch) else None
+    world = open_world(shared, [named])
     if (branch is not None and item_or_branch is not None) or (any_chain and branch is None):
         raise Usage("--branch goes without an item, and --any-chain with --branch")
     asked = _item_or_branch(world, item_or_branch) if branch is None else _item_of_branch(world, branch)
@@ -152,6 +171,36 @@ def whoami(mint: bool, save: bool, **shared: object) -> Exit:
     world.talk.say(f"from: {source}")
     world.talk.document({"ok": True, "chain": chain, "source": source, "host": os.uname().nodename})
     return Exit.DONE
+
+
+def _listed(world: World, filters: Filters) -> Listed:
+    """Reads the claims of one clone, and what its tracker says of them."""
+    chain = world.chain_or_none()
+    if filters.mine and chain is None:
+        raise NoChain("no chain is in force here, so no claim can be yours", f"say it with --chain or {CHAIN_VARIABLE}")
+    listing = world.store.cached() if filters.cached else world.store.read_all()
+    if filters.cached and listing.as_of is None and not listing.claims:
+        raise CannotTell("the local copy knows nothing of this remote", "'git claim ls' reads the remote and fills it")
+    found = [row for row in rows(listing.claims, chain) if row.mine or not filters.mine]
+    is_asked = not (filters.no_tracker or filters.cached)
+    claimed = {row.item: row.seen for row in found}
+    signs = read_signs(world, claimed, needed=filters.stale) if is_asked else {}
+    login = _me(world) if filters.operator == "@me" else filters.operator
+    found = [row for row in found if _is_wanted(world, row, signs, login, filters.stale)]
+    return Listed(world, listing, found, signs)
+
+
+def _cells(listed: Listed, *, qualified: bool) -> list[list[str]]:
+    world, repo = listed.world, listed.world.repo if qualified else None
+    return [[*render.listing_cells(row, world.now, repo), say_sign(world, row, listed.signs)] for row in listed.rows]
+
+
+def _documents(listed: Listed) -> list[render.Document]:
+    world = listed.world
+    return [
+        {**render.row_document(row, world.repo, world.now), **sign_document(world, row, listed.signs)}
+        for row in listed.rows
+    ]
 
 
 def _is_wanted(world: World, row: Row, signs: Signs, operator: str | None, stale: bool) -> bool:

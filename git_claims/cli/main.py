@@ -21,6 +21,9 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 COMMANDS = {
     "take": Place("changing", "take", "Claim items; the default: git claim 42."),
     "start": Place("lanes", "start", "Claim an item and open a worktree for it."),
+    "next": Place("choosing", "next_command", "Say what to work on next; --take or --start begins it."),
+    "ready": Place("queue", "ready", "List what is ready, best first, and why the rest is not."),
+    "mine": Place("queue", "mine_command", "List what this chain holds, and what comes next."),
     "release": Place("releasing", "release", "Give up claims; without an item, those of this lane."),
     "ls": Place("looking", "ls", "List every claim of the remote."),
     "show": Place("looking", "show", "Show the whole record of one claim."),

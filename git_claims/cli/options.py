@@ -1,7 +1,7 @@
 """Options and argument types that several commands share, and the group that takes an item for `take`."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -143,14 +143,23 @@ def edges(
     return decorate
 
 
-def open_world(options: dict[str, object]) -> World:
-    """Takes the shared options out of a command's own and returns the world they describe."""
+def open_world(options: dict[str, object], named: Sequence[Named | None] = ()) -> World:
+    """Takes the shared options out of a command's own and returns the world they describe.
+
+    `named`: the items of the command, by which outside of any repository the clone is found.
+    """
     as_json, quiet = bool(options.pop("as_json", False)), bool(options.pop("quiet", False))
     chain, remote = options.pop("chain", None), options.pop("remote", None)
     directory = options.pop("directory", None) or click.get_current_context().find_root().params.get("directory")
-    return World(
+    world = World(
         Path.cwd() if directory is None else Path.cwd() / str(directory),
         Talk(as_json=as_json, quiet=quiet),
         None if chain is None else str(chain),
         None if remote is None else str(remote),
     )
+    items = [each for each in named if each is not None]
+    if not items or not (world.directory / ".agent-repos").is_file():
+        return world
+    from git_claims.cli.clones import of_items
+
+    return of_items(world, items)

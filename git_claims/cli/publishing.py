@@ -58,19 +58,19 @@ def push_command(
         raise Usage(
             "a plain force would cancel the fence", "'--force-with-lease' replaces the branch as you last saw it"
         )
-    branch = _current_branch(world)
+    branch = current_branch(world)
     work = Work(
-        tuple(_refspec(each) for each in refspecs) or (_own_refspec(branch),),
+        tuple(_refspec(each) for each in refspecs) or (own_refspec(branch),),
         tuple(f"{_LEASE}={lease}" if lease else _LEASE for lease in leases),
         dry_run,
         remote_name,
     )
     _check_remote(world, remote_name, checked, dry_run)
-    items = _items_of_work(world, branch, refspecs)
+    items = items_of_work(world, branch, refspecs)
     chain = world.chain_of_holder(items)
     asker = world.asker(chain, named=False, branch=branch if not refspecs else None)
     pushed = (push_checked if checked else push)(world.store, items, asker, work)
-    return _say_pushed(world, pushed, work, chain)
+    return say_pushed(world, pushed, work, chain)
 
 
 @click.command("exec")
@@ -107,7 +107,7 @@ def exec_command(
     """
     from git_claims.flows.guard import run_guarded
 
-    world = open_world(shared)
+    world = open_world(shared, [item])
     asked = world.item(item)
     chain = world.chain_or_minted()
     watch = Watch(
@@ -145,7 +145,8 @@ def _tell(world: World, line: str, is_error: bool) -> None:
         world.talk.say(line)
 
 
-def _say_pushed(world: World, pushed: Pushed, work: Work, chain: ChainId) -> Exit:
+def say_pushed(world: World, pushed: Pushed, work: Work, chain: ChainId) -> Exit:
+    """Prints what became of a push."""
     for line in _relayed(pushed.said):
         world.talk.say(line)
     if pushed.landed and not _rejected(pushed) and all(answer.succeeded for answer in pushed.answers):
@@ -217,14 +218,16 @@ def _relayed(said: bytes) -> list[str]:
     return [line for line in kept if not line.startswith(_NOISE)]
 
 
-def _current_branch(world: World) -> str | None:
+def current_branch(world: World) -> str | None:
+    """Returns the branch that we stand on; None where HEAD is on none."""
     found = world.repository.git.run("symbolic-ref", "--quiet", "--short", "HEAD")
     if found.status not in {0, 1}:
         raise GitFailed(f"'git symbolic-ref' failed: {found.said}", "repeating is safe")
     return found.stdout.decode("utf-8", "surrogateescape").strip() if found.status == 0 else None
 
 
-def _own_refspec(branch: str | None) -> str:
+def own_refspec(branch: str | None) -> str:
+    """Returns the refspec that pushes a branch under its own name."""
     if branch is None:
         raise Usage("HEAD is on no branch, so there is nothing to push under its own name", "name a REFSPEC")
     return f"refs/heads/{branch}:refs/heads/{branch}"
@@ -259,7 +262,7 @@ def _check_remote(world: World, name: str | None, checked: bool, dry_run: bool) 
         )
 
 
-def _items_of_work(world: World, branch: str | None, refspecs: tuple[str, ...]) -> list[Item]:
+def items_of_work(world: World, branch: str | None, refspecs: tuple[str, ...]) -> list[Item]:
     """The lane's items, and every item that a pushed branch names: none lands on the claim of another item."""
     targets = [each.rpartition(":")[2] for each in refspecs] or [branch or ""]
     pushed = [branch if target in {"HEAD", "@"} else target.removeprefix("refs/heads/") for target in targets]

@@ -65,7 +65,7 @@ def release(
 
     Without an outcome, what the linked pull requests say is done where it is beyond doubt.
     """
-    world = open_world(shared)
+    world = open_world(shared, items)
     if everything and items:
         raise Usage("--all goes without items")
     given = [

@@ -2,9 +2,10 @@
 
 import json
 import os
+import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -30,9 +31,14 @@ class Talk:
     Lines often carry what somebody else wrote, so each is made safe to show here, whatever its author thought of.
     """
 
-    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+    def __init__(self, *, as_json: bool, quiet: bool, directory: str | None = None) -> None:
         self.as_json = as_json
         self.quiet = quiet
+        self._directory = directory
+
+    def of_clone(self, directory: str) -> "Talk":
+        """The same streams for a clone that we do not stand in: the commands that are named lead there."""
+        return Talk(as_json=self.as_json, quiet=self.quiet, directory=shlex.quote(directory))
 
     def data(self, line: str) -> None:
         """What a command was called for: stdout, unless JSON stands there."""
@@ -47,12 +53,12 @@ class Talk:
     def document(self, document: Document) -> None:
         """The one JSON document, where it was asked for."""
         if self.as_json:
-            _put(json.dumps(document, indent=2))
+            _put(json.dumps(self._placed_in(document), indent=2))
 
     def say(self, line: str) -> None:
         """Talk that a script can do without."""
         if not self.quiet:
-            _put(printable(line), err=True)
+            _put(printable(self._placed(line)), err=True)
 
     def insist(self, line: str) -> None:
         """Talk that nobody can do without, whatever silence was asked for."""
@@ -64,7 +70,7 @@ class Talk:
     def error(self, line: str, hint: str | None = None, *, fatal: bool = False) -> None:
         _put(printable(f"{'fatal' if fatal else 'error'}: {line}"), err=True)
         if hint and not self.quiet:
-            _put(printable(f"hint: {hint}"), err=True)
+            _put(printable(f"hint: {self._placed(hint)}"), err=True)
 
     def failure(self, error: ClaimError) -> None:
         """A foreseen end, in both forms."""
@@ -79,6 +85,19 @@ class Talk:
                 "next": [],
             }
         )
+
+    def _placed(self, line: str) -> str:
+        """Leads the commands named in a line to the clone they are about."""
+        if self._directory is None:
+            return line
+        return re.sub(r"('|^next: )git claim ", rf"\g<1>git claim -C {self._directory} ", line)
+
+    def _placed_in(self, document: Document) -> Document:
+        following = document.get("next")
+        if self._directory is None or not isinstance(following, list):
+            return document
+        place = f"git claim -C {self._directory} "
+        return {**document, "next": [command.replace("git claim ", place, 1) for command in following]}
 
     def answers(
         self, answers: Sequence[Answer], repo: str, chain: ChainId | None, now: datetime, **more: str | None
@@ -223,24 +242,23 @@ def table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cells).rstrip() for cells in padded]
 
 
-def listing_lines(rows: Sequence[Row], now: datetime, signs: Mapping[Item, str] | None = None) -> list[str]:
-    """The table of `ls`: a line a claim, siblings below their lead, what the tracker says last."""
-    header = ["ITEM", "CHAIN", "OPERATOR", "HOST", "BRANCH", "AGE", "NOTES"]
-    lines = [_listing_line(row, now) for row in rows]
-    if signs and any(signs.values()):
-        header.append("TRACKER")
-        lines = [[*line, signs.get(row.item, "")] for line, row in zip(lines, rows, strict=True)]
-    return table(header, lines)
+def listing_table(lines: Sequence[Sequence[str]]) -> list[str]:
+    """The table of `ls`: a line a claim, siblings below their lead, what the tracker says last if it says anything."""
+    header = ["ITEM", "CHAIN", "OPERATOR", "HOST", "BRANCH", "AGE", "NOTES", "TRACKER"]
+    columns = len(header) if any(line[-1] for line in lines) else len(header) - 1
+    return table(header[:columns], [line[:columns] for line in lines])
 
 
-def _listing_line(row: Row, now: datetime) -> list[str]:
+def listing_cells(row: Row, now: datetime, repo: str | None = None) -> list[str]:
+    """The cells of a claim but the tracker's; `repo` qualifies its item."""
     claim = row.seen.claim
     notes = ["mine"] if row.mine else []
     notes += [f"bundled with {row.lead.spelling}"] if row.lead else []
     notes += [] if claim else [f"unreadable: {row.seen.trouble}"]
     cells = (claim.chain, claim.operator, claim.host, claim.branch) if claim else (None,) * 4
     shown = [printable(cell) if cell else "-" for cell in cells]
-    return [row.item.spelling, *shown, words.age(row.seen, now), printable(", ".join(notes))]
+    item = words.qualified(row.item, repo) if repo else row.item.spelling
+    return [item, *shown, words.age(row.seen, now), printable(", ".join(notes))]
 
 
 def record_lines(item: Item, seen: Seen, repo: str, now: datetime) -> list[str]:

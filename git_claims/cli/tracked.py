@@ -1,10 +1,12 @@
 """Commands about what a tracker shows: hold, unhold, sync."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import click
 
+from git_claims.cli.clones import Clones, left_out, say_left_out, served, side_by_side
 from git_claims.cli.lane_notes import leave_lane
 from git_claims.cli.options import ITEM, edges, open_world
 from git_claims.cli.render import Document, answer_document, exit_of
@@ -33,7 +35,7 @@ def hold(item: Named, reason: str, **shared: object) -> Exit:
     """Put ITEM on hold, and say who and why in a comment. A claim of this chain on it is released."""
     if has_control_characters(reason) or not reason.strip():
         raise Usage("--reason is one line that says why")
-    return _hold(open_world(shared), item, on=True, why=reason)
+    return _hold(open_world(shared, [item]), item, on=True, why=reason)
 
 
 @click.command()
@@ -41,7 +43,7 @@ def hold(item: Named, reason: str, **shared: object) -> Exit:
 @edges()
 def unhold(item: Named, **shared: object) -> Exit:
     """End the hold on ITEM, and say so in a comment."""
-    return _hold(open_world(shared), item, on=False, why=None)
+    return _hold(open_world(shared, [item]), item, on=False, why=None)
 
 
 @click.command()
@@ -52,26 +54,35 @@ def unhold(item: Named, **shared: object) -> Exit:
 @edges()
 def sync(items: tuple[Named, ...], dry_run: bool, release_idle: bool, operator_wide: bool, **shared: object) -> Exit:
     """Compare claims with what the tracker shows, and repair what is shown. Never changes who owns what."""
-    world = open_world(shared)
-    board = _board(world)
-    seen = view(world.store, board, [world.item(each) for each in items])
+    world = open_world(shared, items)
     if release_idle:
+        seen = view(world.store, _board(world), [world.item(each) for each in items])
         return _release_idle(world, seen, operator_wide, dry_run)
-    found = find(seen, board, world.chain_or_none(), world.operator(), world.now)
-    repaired = (
-        [Repaired(each, False) for each in found]
-        if dry_run
-        else repair(world.store, board, found, world.chain_or_none())
-    )
-    for each in repaired:
-        _say(world, each, dry_run)
-    if not repaired:
+    clones = Clones((world,)) if items else served(world)
+    synced, left = side_by_side(clones, lambda clone: (clone, _synced(clone, items, dry_run)))
+    repaired = [(clone, each) for clone, drift in synced for each in drift]
+    for clone, each in repaired:
+        _say(clone, each, dry_run)
+    if not repaired and synced:
         world.talk.result("claims and tracker agree")
-    ok = not any(each.failed for each in repaired)
+    ok = not any(each.failed for _, each in repaired)
     world.talk.document(
-        {"ok": ok, "dry_run": dry_run, "drift": [_document(world, each) for each in repaired], "next": []}
+        {
+            "ok": ok and not left,
+            "dry_run": dry_run,
+            "drift": [_document(clone, each) for clone, each in repaired],
+            "left_out": left_out(left),
+            "next": [],
+        }
     )
-    return Exit.DONE if ok else Exit.UNKNOWN
+    return say_left_out(world, left) or (Exit.DONE if ok else Exit.UNKNOWN)
+
+
+def _synced(world: World, items: Sequence[Named], dry_run: bool) -> list[Repaired]:
+    board, chain = _board(world), world.chain_or_none()
+    seen = view(world.store, board, [world.item(each) for each in items])
+    found = find(seen, board, chain, world.operator(), world.now)
+    return [Repaired(each, False) for each in found] if dry_run else repair(world.store, board, found, chain)
 
 
 def _hold(world: World, named: Named, *, on: bool, why: str | None) -> Exit:

@@ -41,7 +41,7 @@ def _github(world: "World", place: Location) -> Tracker:
 
     directory = world.repository.top or world.repository.git_dir
     gh = Gh(directory, gh_environment(os.environ), world.settings.deadline_seconds, time.time)
-    return GitHub(gh, place.host, place.owner, place.repo, _cache_directory(), time.time, time.sleep, world.talk.say)
+    return GitHub(gh, place.host, place.owner, place.repo, cache_directory(), time.time, time.sleep, world.talk.say)
 
 
 def _is_known(host: str) -> bool:
@@ -73,5 +73,6 @@ def _gh_directory() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "gh"
 
 
-def _cache_directory() -> Path:
+def cache_directory() -> Path:
+    """What may be read again at any time: ids, when was written last, what waiting commands share."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "git-claim"

@@ -55,6 +55,19 @@ class World:
         self._chain = chain
         self._remote_name = remote_name
         self.chain_is_new = False
+        self.is_listed = False
+        self._name: str | None = None
+
+    def elsewhere(self, directory: Path, name: str) -> "World":
+        """The same command's world of another clone, which a list calls `name`."""
+        world = World(directory, self.talk.of_clone(name), self._chain, self._remote_name)
+        world.is_listed, world._name = True, name
+        return world
+
+    @property
+    def name(self) -> str:
+        """What a list calls the clone; where there is none, what its remote is called."""
+        return self._name or self.repo
 
     @cached_property
     def git(self) -> Git:

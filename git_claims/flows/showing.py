@@ -68,10 +68,12 @@ def release_shown(
     chain: ChainId,
     claims: Mapping[Item, Seen],
     edit_of: Callable[[Issue, Item, Claim], Edit],
+    *,
+    before_refs: Callable[[], None] | None = None,
 ) -> list[Answer]:
     """Takes claims of `chain` from sight, then gives them up; dying in between leaves claims that are found again.
 
-    `claims`: every claim as it was read just now.
+    `claims`: every claim as it was read just now. `before_refs` is done between the two.
     """
     edits: list[Edit] = []
     for item in items:
@@ -79,6 +81,8 @@ def release_shown(
         if issue is not None and seen is not None and seen.claim is not None and seen.is_held_by(chain):
             edits.append(worded(partial(edit_of, issue, item, seen.claim)))
     notes = {item: failures(each) for item, each in apply(board, edits).items()}
+    if before_refs is not None:
+        before_refs()
     # Ref last. If we die before this line the holder still owns the claim and can run release again.
     answers = release(store, items, chain, claims)
     return [replace(each, notes=each.notes + notes.get(each.item, ()) + looked.notes) for each in answers]

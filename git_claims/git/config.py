@@ -146,6 +146,7 @@ class Settings:
     chain_scope: str | None
     reclaim_without_terminal: bool
     deadline_seconds: float
+    poll_seconds: float
     warnings: tuple[str, ...]
 
 
@@ -189,6 +190,7 @@ def read_settings(repository: Repository, config: GitConfig) -> Settings:
         chain_scope=config.scope("claim.chain"),
         reclaim_without_terminal=config.true("claim.allowreclaimwithoutterminal"),
         deadline_seconds=_checked("git config claim.timeout", config.value("claim.timeout") or "60", _seconds),
+        poll_seconds=_checked("git config claim.poll", config.value("claim.poll") or "60", _seconds),
         warnings=tuple(warnings),
     )
 

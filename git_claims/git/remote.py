@@ -191,6 +191,25 @@ class Remote:
         )
         return _report(finished)
 
+    def default_branch(self) -> str | None:
+        """Asks which branch the remote's HEAD is; None where it does not say."""
+        finished = self.git.run("ls-remote", "--symref", "--", self.name, "HEAD")
+        lines = finished.stdout.decode("utf-8", "surrogateescape").splitlines()
+        named = [line.partition("\t")[0] for line in lines if line.startswith("ref: refs/heads/")]
+        return named[0].removeprefix("ref: refs/heads/") if named else None
+
+    def delete_branch(self, branch: str, oid: str) -> str | None:
+        """Deletes a branch if it still is at that commit, or is gone; returns why it stays, None where it does not."""
+        update = RefUpdate(f"refs/heads/{branch}", Oid(oid), None)
+        report = self.push([update])
+        if report.clean([update]):
+            return None
+        there = self.list_refs(update.ref)
+        if there is not None and update.ref not in there:
+            return None
+        moved = there is not None and there[update.ref] != oid
+        return "it has moved since" if moved else report.words(update.ref)
+
     @property
     def _not_a_mirror(self) -> tuple[str, str]:
         return "-c", f"remote.{self.name}.mirror=false"

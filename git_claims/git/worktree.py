@@ -20,6 +20,7 @@ from git_claims.git.repository import Repository
 _KEPT = "refs/git-claim/"
 _BASE = f"{_KEPT}base"
 _PUSHED = f"{_KEPT}pushed"
+_LANDED = f"{_KEPT}landed"
 # Checking out a large tree takes longer than any exchange of refs.
 _CHECKOUT_DEADLINES = 10
 _IGNORE_NOTE = "# worktrees of 'git claim start'\n"
@@ -182,6 +183,36 @@ class Workspace:
         """Removes a worktree whose work is saved; git itself refuses once more where it is not."""
         with self._serialised():
             self._git.ask("worktree", "remove", "--", str(worktree.path))
+
+    def discard(self, branch: str, oid: str) -> str | None:
+        """Removes the worktree and the local branch of work that is merged as `oid`; returns why something stays."""
+        kept_as = f"{_LANDED}/{branch}"
+        # What was squashed is on no branch any more; by this it is known to be saved, whoever removes it later.
+        self._git.ask("update-ref", kept_as, oid)
+        worktree = next((each for each in self.worktrees() if each.branch == branch), None)
+        if worktree is not None and (kept := self._why_not_discarded(worktree, oid)) is not None:
+            return f"{worktree.path} stays: {kept}"
+        if worktree is not None:
+            self.remove(worktree)
+        # Only as it was merged: a commit that came later is nobody's to throw away.
+        gone = self._git.run("update-ref", "-d", f"refs/heads/{branch}", oid)
+        if self._has_branch(branch):
+            return f"branch '{branch}' stays here: {gone.said}"
+        self._git.run("update-ref", "-d", kept_as)
+        return None
+
+    def _why_not_discarded(self, worktree: Worktree, oid: str) -> str | None:
+        if worktree.locked:
+            return "it is locked"
+        if worktree.gone:
+            return None
+        if Path.cwd().is_relative_to(worktree.path):
+            return "we stand in it; 'git claim prune-lanes' removes it from elsewhere"
+        git = self._git_in(worktree)
+        if git.ask("status", "--porcelain", "-z", "--untracked-files=normal"):
+            return "uncommitted changes"
+        head = git.run("rev-parse", "--verify", "--quiet", "HEAD").stdout.decode().strip()
+        return None if head == oid else "it has commits that were not merged"
 
     def _git_in(self, worktree: Worktree) -> Git:
         """git inside another worktree of this clone, which has a private git directory of its own."""

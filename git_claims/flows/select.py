@@ -1,0 +1,136 @@
+"""What is ready, and a walk through it: queues read, a candidate looked at again, claimed, and the next one tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from git_claims.flows.board import look, with_branches
+from git_claims.protocol import staleness
+from git_claims.protocol.ready import queue
+from git_claims.protocol.served import Served, Skipped
+from git_claims.protocol.transition import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from git_claims.flows.board import Board, Looked
+    from git_claims.flows.change import Answer
+    from git_claims.git.store import Store
+    from git_claims.protocol.claim import Seen
+    from git_claims.protocol.issue import Issue
+    from git_claims.protocol.item import Item
+    from git_claims.protocol.ready import Candidate, Queue
+
+# So many lost races in a row are no bad luck any more: whoever calls may come back.
+_STEPS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One repository that is served: where its claims are, and what shows them."""
+
+    slug: str
+    directory: str
+    store: Store
+    board: Board
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """Where a walk ended: the candidate and what became of its claim, or None where nothing is ready any more."""
+
+    queue: Queue
+    candidate: Candidate | None = None
+    answer: Answer | None = None
+
+
+def read_served(seat: Seat, now: datetime, *, judged: bool) -> Served | Skipped:
+    """Reads one repository: every claim, every open issue. `judged`: also whose holders look gone, a request more."""
+    board = seat.board
+    if not board.tracker.shows:
+        return Skipped(seat.slug, "no tracker shows its issues")
+    # Claims first: an issue that is claimed in between shows it by then, and is looked at again before it is taken.
+    claims = seat.store.read_all().claims
+    issues = board.tracker.read_open()
+    if not any(_is_queued(issue, board) for issue in issues) and _has_no_queue(board):
+        return Skipped(seat.slug, "it has no queue labels; 'git claim init --labels' makes them", is_empty=True)
+    stale = _stale(board, claims, issues, now) if judged else frozenset()
+    return Served(seat.slug, issues, claims, board.house, board.tracker.operator(), stale, seat.directory)
+
+
+def walk(
+    seats: Iterable[Seat],
+    served: Sequence[Served],
+    skipped: Sequence[Skipped],
+    claim: Callable[[Seat, Candidate, Looked], Answer],
+) -> Walked:
+    """Walks the ranking until a claim is won; each candidate is read again by its number before it is asked for.
+
+    A lost race reads the claims again, not the lists. Nobody is asked for twice.
+    """
+    places, known = {seat.slug: seat for seat in seats}, {each.slug: each for each in served}
+    lost: set[str] = set()
+    for _ in range(_STEPS):
+        candidate = _best(queue(list(known.values()), skipped), lost)
+        if candidate is None:
+            break
+        seat, slug, item = places[candidate.place.slug], candidate.place.slug, candidate.place.item
+        looked = look(seat.board, [item])
+        known[slug] = _with_page(known[slug], item, looked.issues[item])
+        again = queue(list(known.values()), skipped)
+        if candidate.place not in {each.place for each in again.ready}:
+            continue
+        answer = claim(seat, candidate, looked)
+        if answer.succeeded or answer.outcome is Outcome.UNKNOWN:
+            return Walked(again, candidate, answer)
+        lost.add(candidate.place.spelling)
+        known[slug] = replace(known[slug], claims=seat.store.read_all().claims)
+    return Walked(queue(list(known.values()), skipped))
+
+
+def held_by(served: Mapping[str, Mapping[Item, Seen]], chain: str) -> list[tuple[str, Item]]:
+    """Returns what a chain holds, repository by repository in their order."""
+    return [
+        (slug, item)
+        for slug, claims in served.items()
+        for item in sorted(claims, key=lambda item: item.order)
+        if (claim := claims[item].claim) is not None and claim.chain == chain
+    ]
+
+
+def _best(found: Queue, lost: set[str]) -> Candidate | None:
+    return next((each for each in found.ready if each.place.spelling not in lost), None)
+
+
+def _with_page(served: Served, item: Item, page: Issue | None) -> Served:
+    others = [issue for issue in served.issues if issue.item != item]
+    return replace(served, issues=others if page is None else [*others, page])
+
+
+def _is_queued(issue: Issue, board: Board) -> bool:
+    wanted = {name.casefold() for name in _queue_labels(board)}
+    return not wanted or not wanted.isdisjoint(label.casefold() for label in issue.labels)
+
+
+def _has_no_queue(board: Board) -> bool:
+    """Asks whether the repository has queue labels at all; one whose labels cannot be read may have them."""
+    wanted = {name.casefold() for name in _queue_labels(board)}
+    known = board.tracker.standing().labels
+    return bool(wanted) and known is not None and wanted.isdisjoint(label.casefold() for label in known)
+
+
+def _queue_labels(board: Board) -> list[str]:
+    labels = board.house.labels
+    return [name for name in (labels.ready, labels.afk, labels.hitl) if name]
+
+
+def _stale(board: Board, claims: Mapping[Item, Seen], issues: Sequence[Issue], now: datetime) -> frozenset[Item]:
+    pages = with_branches(board, claims, {issue.item: issue for issue in issues}, now)
+    return frozenset(
+        item
+        for item, seen in claims.items()
+        if staleness.judge(staleness.evidence(seen.claim, pages.get(item)), board.window_of(item), now).verdict
+        is staleness.Verdict.STALE
+    )
