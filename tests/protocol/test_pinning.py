@@ -102,7 +102,7 @@ def test_repository_that_is_served_twice_is_no_tie() -> None:
 
 
 def test_titles_nearly_as_good_as_the_best_are_a_tie() -> None:
-    near = served(issue(1, title="Rename module a1"), issue(2, title="Rename module b1"))
+    near = served(issue(1, title="Rename module a1"), issue(2, title="Rename modules b1"))
     assert said("rename modul c1", [near]) == "one of acme/ledger#1, acme/ledger#2"
 
 

@@ -51,6 +51,16 @@ PAGES = [
     ("a lock that ended", issue(42, comments=(lock("ada"), unlock("ada", 1))), []),
     ("our own lock", issue(42, comments=(lock("OctoCat"),)), []),
     ("the claim label alone", issue(42, labels=("ready", "afk", "in-progress")), ["foreign-label: in-progress"]),
+    (
+        "the claim label, and our lock",
+        issue(42, labels=("ready", "afk", "in-progress"), comments=(lock("octocat"),)),
+        [],
+    ),
+    (
+        "the claim label, and we are assigned",
+        issue(42, labels=("ready", "afk", "in-progress"), assignees=("OctoCat",)),
+        ["assigned: OctoCat"],
+    ),
     ("partly read", replace(issue(42), complete=False), ["partly-read"]),
     ("waits for itself", issue(42, 42), ["blocked-open: #42", "dependency-cycle: #42"]),
 ]
@@ -117,6 +127,11 @@ def test_empty_name_switches_the_rule_of_a_label_off(labels: Labels, page: Issue
 def test_blocker_that_is_open_here_is_open_whatever_was_told_of_it() -> None:
     late = issue(42, blockers=(*done(HOME, 7), Blocker("ACME/ledger", 7, False, False)))
     assert reasons(queue([served(late, issue(7))])) == ["blocked-open: #7"]
+
+
+def test_blockers_that_are_served_are_told_by_number_too() -> None:
+    answer = queue([served(issue(1000, 900, 64, 8, 65), *map(issue, (8, 64, 65, 900)))])
+    assert reasons(answer, 1000) == [f"blocked-open: #{each}" for each in (8, 64, 65, 900)]
 
 
 def test_blocker_that_is_not_among_the_open_issues_is_what_was_told_of_it() -> None:

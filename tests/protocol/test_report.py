@@ -67,6 +67,10 @@ def test_white_space_at_the_end_is_no_part_of_it(ending: str) -> None:
     )
 
 
+def test_white_space_before_it_is_no_grammar_of_ours() -> None:
+    assert read(" RESULT: drained\n") == Observed(" RESULT: drained", None)
+
+
 def test_only_the_last_line_counts() -> None:
     assert read("RESULT: drained\nbye\n") == Observed("bye", None)
 
