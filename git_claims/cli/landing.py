@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -40,7 +41,7 @@ _CLOSES = r"(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#{number}\b"
 @click.option("--draft", is_flag=True, help="Open it as a draft.")
 @edges()
 def pr_command(
-    title: str | None, body_file: click.utils.LazyFile | None, base: str | None, draft: bool, **shared: object
+    title: str | None, body_file: TextIO | None, base: str | None, draft: bool, **shared: object
 ) -> Exit:
     """Push this lane's branch, fenced by its claim, and open its pull request, which closes the lane's issues.
 
@@ -50,7 +51,7 @@ def pr_command(
     board, branch = _board(world), current_branch(world)
     items = items_of_work(world, branch, ())
     chain = world.chain_of_holder(items)
-    text = "" if body_file is None else str(body_file.read())
+    text = "" if body_file is None else body_file.read()
     check_words(board, title, text)
     work = Work((own_refspec(branch),), (), False, None)
     pushed = push(world.store, items, world.asker(chain, named=False, branch=branch), work)

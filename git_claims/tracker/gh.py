@@ -35,6 +35,9 @@ _QUIET = {
 _INSTALL = "install the GitHub CLI from https://cli.github.com"
 _VERSION = re.compile(rb"gh version ([0-9]+\.[0-9]+\.[0-9]+)")
 _STATUS_NO_LOGIN = 4
+# Since 2.100 gh shows no text with colours in it, as every log has them, unless it is told to; before, it knows no
+# such option and always shows it.
+_AS_IT_IS = "--allow-escape-sequences"
 # What gh says when it never got as far as asking, so that nothing can have been written.
 _NEVER_ASKED = (b"error connecting to", b"dial ", b"no such host", b"connection refused", b"certificate")
 _CAME_TO_NOTHING = (*_NEVER_ASKED, b"EOF", b"connection reset", b"timeout", b"TLS", b'Post "', b'Get "')
@@ -69,6 +72,17 @@ class Gh:
         reply = self._api(host, ["--method", method, path], body, is_write)
         return replies.read_document(reply, is_write=is_write, now=self.clock())
 
+    def text(self, host: str, path: str) -> str:
+        """Reads what REST gives as plain text, such as a log; raises the kind of TrackerError that its status says."""
+        asked = ["--method", "GET", path]
+        try:
+            reply = self._api(host, [_AS_IT_IS, *asked], None, is_write=False)
+        except TrackerError as error:
+            if error.trouble is not Trouble.TOO_OLD:
+                raise
+            reply = self._api(host, asked, None, is_write=False)
+        return replies.read_text(reply, now=self.clock())
+
     def version(self) -> str:
         """Returns gh's version; raises TrackerError where the program is something else."""
         if match := _VERSION.match(self._run(["--version"], b"").stdout):
@@ -92,6 +106,8 @@ class Gh:
             raise TrackerError(
                 Trouble.NO_LOGIN, f"gh has no login for '{host}'", f"run 'gh auth login -h {host}', or set GH_TOKEN"
             )
+        if b"unknown flag" in stderr:
+            raise TrackerError(Trouble.TOO_OLD, f"this '{self.program}' is too old for what was asked", _INSTALL)
         if not any(sign in stderr for sign in _CAME_TO_NOTHING):
             self.version()
         asked = not any(sign in stderr for sign in _NEVER_ASKED)

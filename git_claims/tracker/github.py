@@ -1,24 +1,33 @@
 """GitHub as a tracker, through gh: issues read by number or as a list, and what a login may do here.
 
-What is asked is written in `github_queries.py` and read in `github_answers.py`; writes are in `github_writer.py`.
+What is asked is written in `github_queries.py` and read in `github_answers.py`; writes are in `github_writer.py`,
+pull requests in `github_pulls.py`, parents and children in `github_families.py`.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from git_claims.errors import TrackerError, Trouble
 from git_claims.protocol.item import Item
 from git_claims.tracker import github_answers as answers
 from git_claims.tracker import github_queries as queries
 from git_claims.tracker.gh import Gh
-from git_claims.tracker.github_queries import OPTIONAL, Document, Place
+from git_claims.tracker.github_queries import OF_ISSUES, OPTIONAL, Document, Place
 from git_claims.tracker.github_writer import Writer
 from git_claims.tracker.ids import Ids
 from git_claims.tracker.model import Comment, Edit, Edited, Issue, LabelDefinition, Standing
 from git_claims.tracker.pace import Pace
 from git_claims.tracker.reply import Answer, FieldMissing
 from git_claims.tracker.tree import Tree, understood
+
+if TYPE_CHECKING:
+    from git_claims.protocol.pull import Check, Family, Landing, Merging, Method, NewPull, Opened, Pull
+    from git_claims.tracker.github_families import Families
+    from git_claims.tracker.github_pulls import Pulls
 
 _ITEMS_PER_READ = 50
 # Earlier comments are read a hundred at a time; beyond these an issue is shown as incomplete.
@@ -92,6 +101,60 @@ class GitHub:
         """
         return Writer(self._ask, self.read, self.operator, self._host, self._ids, self._pace, self._seen).apply(edits)
 
+    # Few commands have to do with pull requests, and all the others start the faster.
+    @property
+    def _pulls(self) -> Pulls:
+        from git_claims.tracker.github_pulls import Pulls
+
+        return Pulls(self._ask, self._repository, self.apply, self._log, self._pace)
+
+    @property
+    def _families(self) -> Families:
+        from git_claims.tracker.github_families import Families
+
+        return Families(self._ask, self._repository)
+
+    def find_pulls(self, branch: str) -> tuple[Pull, ...]:
+        """Finds the pull requests of a branch of this repository: the open ones first, the newest of each in front."""
+        return self._pulls.find(branch)
+
+    def open_pull(self, new: NewPull) -> Opened:
+        """Opens a pull request and assigns it; one that is open for the branch is answered and never doubled.
+
+        Raises Refused with GitHub's words where it will have none.
+        """
+        with self._pace.writing(self._host, self.operator() or ""):
+            opened = self._pulls.open(new)
+        return self._pulls.assign(opened, new.assignees)
+
+    def read_landing(self, number: int) -> Landing | None:
+        """Reads all that decides about merging a pull request, in one request but for more than a hundred checks."""
+        return self._pulls.read(number)
+
+    def merge(self, landing: Landing, method: Method, *, when_ready: bool = False) -> Merging:
+        """Merges exactly the head that was read, or puts it into the queue of a base that has one.
+
+        `when_ready` leaves it to GitHub to merge once it may. Raises only where nothing can have happened.
+        """
+        with self._pace.writing(self._host, self.operator() or ""):
+            return self._pulls.merge(landing, method, when_ready=when_ready)
+
+    def log_of(self, check: Check) -> str:
+        """Reads why a check failed: the end of its job's log, else what it said of itself; never raises."""
+        return self._pulls.log_of(check)
+
+    def _log(self, job: int) -> str:
+        path = f"repos/{self._place.owner}/{self._place.repo}/actions/jobs/{job}/logs"
+        return self._pace.patiently(lambda: self._gh.text(self._host, path))
+
+    def read_families(self, items: Iterable[Item]) -> dict[Item, Family | None]:
+        """Reads parents and children as GitHub links them; None where there is no such issue."""
+        return self._families.read(items)
+
+    def read_open_bodies(self) -> dict[Item, str]:
+        """Reads the text of every open issue, in which it may name its parent; one request for each hundred."""
+        return self._families.open_bodies()
+
     def ensure_labels(self, labels: Sequence[LabelDefinition]) -> list[str]:
         """Creates the labels that are missing and returns their names; those that are there stay as they are."""
         there = self._all_labels()
@@ -118,7 +181,7 @@ class GitHub:
             known = {each.at("name").text for each in answer.data.at("__type", "fields").each}
             labels, _ = answers.ids_of(repository)
             remaining = answer.data.at("rateLimit", "remaining")
-            lacking = sorted(name for name in OPTIONAL - {"statusCheckRollup"} if known and name not in known)
+            lacking = sorted(name for name in OF_ISSUES if known and name not in known)
             return Standing(
                 program=program,
                 login=self._viewer,

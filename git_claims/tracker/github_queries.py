@@ -11,7 +11,11 @@ from git_claims.protocol.item import Item, Kind
 from git_claims.tracker.model import Step
 
 # Left out where the server does not know them; what is missing then is told by the answer.
-OPTIONAL = frozenset({"blockedBy", "closedByPullRequestsReferences", "statusCheckRollup"})
+OF_ISSUES = frozenset({"blockedBy", "closedByPullRequestsReferences"})
+OPTIONAL = OF_ISSUES | {
+    *("statusCheckRollup", "isInMergeQueue", "isMergeQueueEnabled", "autoMergeRequest", "autoMergeAllowed"),
+    *("parent", "subIssues"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ _EVENTS = " ".join(
     f"... on {kind} {{actor {{login}} createdAt}}"
     for kind in ("LabeledEvent", "UnlabeledEvent", "AssignedEvent", "UnassignedEvent")
 )
+_TYPES = {"after": "String", "node": "ID!"}
 _EVENT_TYPES = "LABELED_EVENT, UNLABELED_EVENT, ASSIGNED_EVENT, UNASSIGNED_EVENT"
 
 
@@ -79,7 +84,7 @@ def items_document(place: Place, numbers: Sequence[str], branches: Mapping[int, 
     parts += [_LABELS] * with_labels
     values = {f"b{at}": f"refs/heads/{branch}" for at, branch in branches.items()}
     values |= {f"h{at}": branch for at, branch in branches.items()}
-    return _read(place, parts, values, fragments=_fragments(_EITHER, place.lacking))
+    return question(place, parts, values, fragments=_fragments(_EITHER, place.lacking))
 
 
 def page_document(place: Place, cursor: str | None, *, with_labels: bool) -> Document:
@@ -87,7 +92,7 @@ def page_document(place: Place, cursor: str | None, *, with_labels: bool) -> Doc
     order = "states: OPEN, orderBy: {field: CREATED_AT, direction: ASC}"
     issues = f"issues(first: 100, after: $after, {order}) {{pageInfo {{hasNextPage endCursor}} nodes {{...issue}}}}"
     parts, values = [issues, *[_LABELS] * with_labels], {"after": cursor}
-    return _read(place, parts, values, fragments=_fragments("...issue", place.lacking, _MANY))
+    return question(place, parts, values, fragments=_fragments("...issue", place.lacking, _MANY))
 
 
 def comments_document(place: Place, cursors: Mapping[str, str]) -> Document:
@@ -97,7 +102,7 @@ def comments_document(place: Place, cursors: Mapping[str, str]) -> Document:
         comments = f"{{comments(last: 100, before: $c{number}) {{{_COMMENTS}}}}}"
         both = f"... on Issue {comments} ... on PullRequest {comments}"
         parts.append(f"c{number}: issueOrPullRequest(number: {number}) {{{both}}}")
-    return _read(place, parts, {f"c{number}": cursor for number, cursor in cursors.items()})
+    return question(place, parts, {f"c{number}": cursor for number, cursor in cursors.items()})
 
 
 def lookup_document(place: Place, labels: Sequence[str], logins: Sequence[str]) -> Document:
@@ -105,19 +110,19 @@ def lookup_document(place: Place, labels: Sequence[str], logins: Sequence[str]) 
     parts = ["id", *(f"l{at}: label(name: $l{at}) {{id name}}" for at in range(len(labels)))]
     people = [f"u{at}: user(login: $u{at}) {{id login}}" for at in range(len(logins))]
     values = {f"l{at}": name for at, name in enumerate(labels)} | {f"u{at}": name for at, name in enumerate(logins)}
-    return _read(place, parts, values, beside=people)
+    return question(place, parts, values, beside=people)
 
 
 def labels_document(place: Place, cursor: str | None) -> Document:
     """Reads a hundred labels of the repository from after the cursor."""
     labels = "labels(first: 100, after: $after) {pageInfo {hasNextPage endCursor} nodes {id name}}"
-    return _read(place, [labels], {"after": cursor})
+    return question(place, [labels], {"after": cursor})
 
 
 def standing_document(place: Place) -> Document:
     """Asks what the login may do here, what is left of its hour, and which fields an issue has."""
     parts = ["nameWithOwner viewerPermission hasIssuesEnabled", _LABELS]
-    return _read(place, parts, {}, beside=["rateLimit {remaining}", '__type(name: "Issue") {fields {name}}'])
+    return question(place, parts, {}, beside=["rateLimit {remaining}", '__type(name: "Issue") {fields {name}}'])
 
 
 def edits_document(place: Place, writings: Sequence[Writing]) -> Document:
@@ -181,11 +186,11 @@ def mutation_of(step: Step, item: Item) -> Mutation:
     return _CLOSE_PULL if step is Step.CLOSE and item.kind is Kind.PULL else _MUTATIONS[step]
 
 
-def _read(
+def question(
     place: Place, parts: Sequence[str], values: Mapping[str, object], *, fragments: str = "", beside: Sequence[str] = ()
 ) -> Document:
     """Puts parts into the repository; every read also tells who is logged in."""
-    declared = "".join(f", ${name}: {'String' if name == 'after' else 'String!'}" for name in values)
+    declared = "".join(f", ${name}: {_TYPES.get(name, 'String!')}" for name in values)
     inner = "\n    ".join(parts)
     outer = "\n  ".join(["viewer {id login}", *beside])
     text = (

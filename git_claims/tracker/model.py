@@ -3,10 +3,12 @@
 A tracker shows claims to people. It reports who holds an item; it never decides.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from git_claims.protocol.issue import (
     Activity,
@@ -19,6 +21,9 @@ from git_claims.protocol.issue import (
     PullState,
 )
 from git_claims.protocol.item import Item
+
+if TYPE_CHECKING:
+    from git_claims.protocol.pull import Check, Family, Landing, Merging, Method, NewPull, Opened, Pull
 
 __all__ = [
     "Activity",
@@ -104,6 +109,40 @@ class Tracker(Protocol):
 
         What does not land is told step by step and raises nothing: the claim behind it stands already.
         """
+        ...
+
+    def find_pulls(self, branch: str) -> tuple[Pull, ...]:
+        """Finds the pull requests of a branch of this repository: the open ones first, the newest of each in front."""
+        ...
+
+    def open_pull(self, new: NewPull) -> Opened:
+        """Opens a pull request and assigns it beside whoever is assigned; one that is open is answered, not doubled.
+
+        Raises Refused where the tracker will have none, in its words.
+        """
+        ...
+
+    def read_landing(self, number: int) -> Landing | None:
+        """Reads all that decides about merging a pull request; None where there is no such."""
+        ...
+
+    def merge(self, landing: Landing, method: Method, *, when_ready: bool = False) -> Merging:
+        """Merges exactly the head that was read, or has it queued where the base has a queue.
+
+        `when_ready` leaves it to the tracker to merge once it may. Raises only where nothing can have happened.
+        """
+        ...
+
+    def log_of(self, check: Check) -> str:
+        """Reads the last lines of why a check failed, safe to show; empty where nothing tells. Never raises."""
+        ...
+
+    def read_families(self, items: Iterable[Item]) -> dict[Item, Family | None]:
+        """Reads parents and children of issues in one request for each fifty; None where there is no such issue."""
+        ...
+
+    def read_open_bodies(self) -> dict[Item, str]:
+        """Reads the text of every open issue, one request for each hundred, oldest first."""
         ...
 
     def ensure_labels(self, labels: Sequence[LabelDefinition]) -> list[str]:

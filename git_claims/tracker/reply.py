@@ -89,6 +89,13 @@ def read_document(reply: Reply, *, is_write: bool, now: float) -> Tree:
     return _document(reply, is_write, now)
 
 
+def read_text(reply: Reply, *, now: float) -> str:
+    """Reads an answer that is no document; raises the TrackerError that it is where the status says so."""
+    if reply.status >= 300:
+        _document(reply, is_write=False, now=now)
+    return reply.body.decode("utf-8", "replace")
+
+
 def _document(reply: Reply, is_write: bool, now: float) -> Tree:
     try:
         document = Tree(json.loads(reply.body)) if reply.body.strip() else Tree(None)

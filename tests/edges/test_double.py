@@ -15,6 +15,7 @@ from graphql import GraphQLObjectType
 from tests.github_double import GitHub
 from tests.github_double.execution import schema
 from tests.github_double.moods import MoodName
+from tests.github_double.records import Conclusion, Protection
 from tests.places import make_clone
 
 
@@ -96,6 +97,50 @@ def test_merging_with_plain_gh_moves_the_base_and_closes_what_the_text_names(git
     assert (github.issue(42).state, github.issue(42).state_reason) == ("CLOSED", "COMPLETED")
     assert github.server.git("log", "-1", "--format=%s", "main").stdout == "Fix (#43)\n"
     assert not github.server.refs("refs/heads/42-fix")
+
+
+@pytest.mark.parametrize(("conclusion", "status"), [(None, 8), ("FAILURE", 1), ("SUCCESS", 0)])
+def test_plain_gh_sees_checks_and_statuses(github: GitHub, conclusion: Conclusion | None, status: int) -> None:
+    github.add_pull(17, head="42-fix")
+    assert "no checks reported" in gh(github, "pr", "checks", "17", "-R", "acme/ledger").stderr
+    github.check(17, "test", conclusion)
+    github.status(17, "ci/other", "SUCCESS")
+    shown = gh(github, "pr", "checks", "17", "-R", "acme/ledger")
+    assert shown.returncode == status, shown
+    assert [line.partition("\t")[0] for line in sorted(shown.stdout.splitlines())] == ["ci/other", "test"]
+
+
+@pytest.mark.parametrize(
+    ("protection", "words"),
+    [
+        (Protection(approvals=1), "the base branch policy prohibits the merge"),
+        (Protection(required=frozenset({"test"})), "the base branch policy prohibits the merge"),
+        (Protection(methods=frozenset({"MERGE"})), "Squash merges are not allowed on this repository."),
+    ],
+    ids=["a review", "a check", "the method"],
+)
+def test_plain_gh_is_told_what_forbids_a_merge(github: GitHub, protection: Protection, words: str) -> None:
+    github.add_pull(17, head="42-fix")
+    github.protect(protection)
+    refused = gh(github, "pr", "merge", "17", "--squash", "-R", "acme/ledger")
+    assert refused.returncode == 1 and words in refused.stderr, refused
+    assert github.pull(17).state == "OPEN"
+
+
+def test_plain_gh_pins_the_head(github: GitHub) -> None:
+    github.add_pull(17, head="42-fix")
+    pinned = ["--squash", "--match-head-commit", "f" * 40, "-R", "acme/ledger"]
+    assert "Head branch was modified" in gh(github, "pr", "merge", "17", *pinned).stderr
+    assert github.pull(17).state == "OPEN"
+
+
+def test_plain_gh_leaves_a_merge_to_github(github: GitHub) -> None:
+    github.add_pull(17, head="42-fix")
+    github.protect(Protection(required=frozenset({"test"})))
+    assert gh(github, "pr", "merge", "17", "--squash", "--auto", "-R", "acme/ledger").returncode == 0
+    assert github.pull(17).state == "OPEN"
+    github.check(17, "test", "SUCCESS")
+    assert github.pull(17).state == "MERGED"
 
 
 def test_linked_pull_requests_that_are_closed_are_shown_only_to_who_asks(github: GitHub) -> None:

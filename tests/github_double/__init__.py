@@ -16,19 +16,23 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from tests.github_double import rules
+from tests.github_double import merging, rules
 from tests.github_double.execution import schema
 from tests.github_double.moods import Mood, MoodName, Request, make_mood
 from tests.github_double.records import (
     Association,
+    CheckRun,
     CheckState,
     Comment,
+    Conclusion,
     Issue,
     Label,
     Permission,
+    Protection,
     Pull,
     Reason,
     Repository,
+    Status,
     Ticket,
     User,
     World,
@@ -136,11 +140,12 @@ class GitHub:
         labels: Sequence[str] = (),
         assignees: Sequence[str] = (),
         blocked_by: Sequence[int | str] = (),
+        children: Sequence[int | str] = (),
         body: str = "",
         author: str = "ada",
         repo: str = HOME,
     ) -> Issue:
-        """Adds an open issue; a blocker of another repository is written `owner/name#3`."""
+        """Adds an open issue; a blocker or child of another repository is written `owner/name#3`."""
         issue = Issue(
             repository=self.repository(repo),
             number=number,
@@ -150,7 +155,8 @@ class GitHub:
             body=body,
             labels=list(labels),
             assignees=list(assignees),
-            blockers=[_blocker(each, repo) for each in blocked_by],
+            blockers=[_named(each, repo) for each in blocked_by],
+            children=[_named(each, repo) for each in children],
         )
         self.repository(repo).tickets[number] = issue
         return issue
@@ -166,6 +172,7 @@ class GitHub:
         labels: Sequence[str] = (),
         checks: CheckState | None = None,
         author: str = "ada",
+        is_draft: bool = False,
         repo: str = HOME,
     ) -> Pull:
         """Adds an open pull request, which `closes` an issue if its text says so."""
@@ -180,6 +187,7 @@ class GitHub:
             head=head,
             base=base,
             checks=checks,
+            is_draft=is_draft,
         )
         self.repository(repo).tickets[number] = pull
         return pull
@@ -230,7 +238,43 @@ class GitHub:
 
     def merge(self, number: int, *, by: str = "ada", repo: str = HOME) -> None:
         with self._desk.lock:
-            rules.merge(self.world, self.world.users[by], self.pull(number, repo=repo))
+            merging.merge(self.world, self.world.users[by], self.pull(number, repo=repo))
+
+    def protect(self, protection: Protection, *, repo: str = HOME) -> None:
+        """What the default branch asks for from now on."""
+        with self._desk.lock:
+            self.repository(repo).protection = protection
+
+    def check(
+        self, number: int, name: str = "test", conclusion: Conclusion | None = None, *, repo: str = HOME
+    ) -> CheckRun:
+        """A check of the newest commit begins; the one of that name that is under way ends with a conclusion."""
+        with self._desk.lock:
+            pull = self.pull(number, repo=repo)
+            run = merging.set_check(self.world, pull, name, conclusion)
+            merging.settle(self.world, pull)
+            return run
+
+    def status(self, number: int, name: str, state: CheckState, description: str = "", *, repo: str = HOME) -> None:
+        """Somebody says of the newest commit what the older interface has words for."""
+        with self._desk.lock:
+            pull = self.pull(number, repo=repo)
+            said = pull.repository.checks.setdefault(pull.tip[0], [])
+            said[:] = [each for each in said if each.name != name] + [Status(name, state, description)]
+            merging.settle(self.world, pull)
+
+    def approve(self, number: int, *, repo: str = HOME) -> None:
+        with self._desk.lock:
+            pull = self.pull(number, repo=repo)
+            pull.approvals, pull.changes_requested = pull.approvals + 1, False
+            merging.settle(self.world, pull)
+
+    def run_queue(self, *, by: str = "ada", repo: str = HOME) -> None:
+        """The merge queue gets to what waits in it."""
+        with self._desk.lock:
+            for pull in self.repository(repo).pulls():
+                if pull.is_queued:
+                    merging.merge(self.world, self.world.users[by], pull)
 
     def age(self, by: timedelta) -> None:
         """Lets time pass: everything that was written so far was written that much earlier."""
@@ -302,7 +346,7 @@ class GitHub:
         assert not self._desk.faults, "\n".join(self._desk.faults)
 
 
-def _blocker(named: int | str, repo: str) -> tuple[str, int]:
+def _named(named: int | str, repo: str) -> tuple[str, int]:
     if isinstance(named, int):
         return repo, named
     name, _, number = named.partition("#")

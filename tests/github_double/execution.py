@@ -23,8 +23,7 @@ from graphql import (
 )
 
 from tests.github_double.cost import MOST_NODES, Cost, cost_of
-from tests.github_double.records import Ticket
-from tests.github_double.rules import Refusal, by_id, find_repository, not_found
+from tests.github_double.rules import Refusal, find_repository, not_found
 from tests.github_double.views import Asked, View, Views
 from tests.github_double.writes import WRITES
 
@@ -39,7 +38,7 @@ Document = dict[str, object]
 def schema(lacking: frozenset[str] = frozenset()) -> GraphQLSchema:
     """The schema; of an older server, without the fields named."""
     lines = SCHEMA.read_text().splitlines(keepends=True)
-    return build_schema("".join(line for line in lines if line.strip().partition("(")[0] not in lacking))
+    return build_schema("".join(line for line in lines if re.split("[(:]", line.strip())[0] not in lacking))
 
 
 def is_mutation(text: str) -> bool:
@@ -97,7 +96,7 @@ class Execution:
             "viewer": self.views.user(self.views.viewer.login),
             "user": self._user,
             "repository": self._repository,
-            "node": lambda _, id: self.views.ticket(by_id(self.views.world, id, Ticket)),
+            "node": lambda _, id: self.views.node(id),
             "rateLimit": lambda _, **__: self.views.rate_limit(self.cost.points, self.cost.nodes),
         }
 

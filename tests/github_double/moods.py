@@ -27,7 +27,17 @@ MoodName = Literal[
     "may-not-label",  # a token without the right to change labels
     "listing-lag",  # lists show the world as it was when the mood began; reads by number do not
     "no-blockers",  # a server from before `blockedBy`
+    "no-sub-issues",  # a server from before sub-issues
+    "no-merge-queue",  # a server that has a merge queue but does not show it
+    "no-auto-merge",  # a server from before auto-merge
+    "unsettled",  # whether pull requests can be merged is not worked out yet
 ]
+LACKING: dict[str, frozenset[str]] = {
+    "no-blockers": frozenset({"blockedBy"}),
+    "no-sub-issues": frozenset({"parent", "subIssues"}),
+    "no-merge-queue": frozenset({"isInMergeQueue", "isMergeQueueEnabled"}),
+    "no-auto-merge": frozenset({"autoMergeRequest", "autoMergeAllowed"}),
+}
 WHOLE_ANSWERS = frozenset(
     {
         "down",

@@ -15,6 +15,18 @@ Permission = Literal["ADMIN", "WRITE", "TRIAGE", "READ"]
 Association = Literal["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"]
 Reason = Literal["COMPLETED", "NOT_PLANNED", "DUPLICATE", "REOPENED"]
 CheckState = Literal["SUCCESS", "FAILURE", "ERROR", "PENDING", "EXPECTED"]
+Conclusion = Literal[
+    "SUCCESS",
+    "FAILURE",
+    "NEUTRAL",
+    "SKIPPED",
+    "CANCELLED",
+    "TIMED_OUT",
+    "ACTION_REQUIRED",
+    "STALE",
+    "STARTUP_FAILURE",
+]
+Method = Literal["SQUASH", "MERGE", "REBASE"]
 
 CLOSING = re.compile(r"(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\s+#([0-9]+)")
 
@@ -102,31 +114,92 @@ class Ticket:
 
 @dataclass(slots=True, kw_only=True)
 class Issue(Ticket):
-    """An issue; `blockers` are the numbers it waits for, with the name of their repository."""
+    """An issue; `blockers` and `children` are numbers with the name of their repository."""
 
     state_reason: Reason | None = None
     blockers: list[tuple[str, int]] = field(default_factory=list)
+    children: list[tuple[str, int]] = field(default_factory=list)
 
     @property
     def path(self) -> str:
         return "issues"
 
 
+@dataclass(slots=True)
+class CheckRun:
+    """A check of a commit by an app; `number` is also that of its job, `workflow` None where it is not of Actions."""
+
+    name: str
+    id: str
+    number: int
+    workflow: str | None = "ci"
+    conclusion: Conclusion | None = None
+    title: str | None = None
+    summary: str | None = None
+    log: str | None = None
+    started_at: datetime = field(default_factory=now)
+
+    @property
+    def state(self) -> CheckState:
+        passes = self.conclusion in ("SUCCESS", "NEUTRAL", "SKIPPED")
+        return "SUCCESS" if passes else "FAILURE" if self.conclusion not in (None, "STALE") else "PENDING"
+
+
+@dataclass(slots=True)
+class Status:
+    """A check of a commit as the older interface has it."""
+
+    name: str
+    state: CheckState
+    description: str | None = None
+    started_at: datetime = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What a repository asks before something gets into its default branch."""
+
+    required: frozenset[str] = frozenset()
+    approvals: int = 0
+    up_to_date: bool = False
+    has_queue: bool = False
+    methods: frozenset[Method] = frozenset(("SQUASH", "MERGE", "REBASE"))
+    auto_merge: bool = True
+    rule: str | None = None  # one of which nobody is told before it strikes
+
+
 @dataclass(slots=True, kw_only=True)
 class Pull(Ticket):
-    """A pull request; `checks` is None until a check reports."""
+    """A pull request. `checks` stands for a check of its head where none has a name; `auto_merge`: who asked."""
 
     head: str
     base: str = "main"
     checks: CheckState | None = None
     merged_at: datetime | None = None
     merge_commit: str | None = None
+    merged_head: tuple[str, datetime] | None = None
     is_draft: bool = False
+    approvals: int = 0
+    changes_requested: bool = False
+    is_queued: bool = False
+    auto_merge: tuple[User, Method] | None = None
+    is_from_fork: bool = False
     head_commit_at: datetime = field(default_factory=now)
 
     @property
     def path(self) -> str:
         return "pull"
+
+    @property
+    def tip(self) -> tuple[str, datetime]:
+        """The newest commit, also when its branch is gone; one of its own where there never was a branch."""
+        branch = f"refs/heads/{self.head}"
+        return self.merged_head or self.repository.commit(branch) or (f"{self.number:040x}", self.head_commit_at)
+
+    def contexts(self) -> list[CheckRun | Status]:
+        """What has been said of the newest commit, in the order in which it began."""
+        named = self.repository.checks.get(self.tip[0], [])
+        return named or ([Status("ci", self.checks)] if self.checks else [])
 
     def closes(self) -> set[int]:
         """The issues that its text says it closes."""
@@ -135,7 +208,7 @@ class Pull(Ticket):
 
 @dataclass(slots=True)
 class Repository:
-    """A repository: its labels by lower-case name, its tickets by number, and the bare git repository behind it."""
+    """A repository: labels by lower-case name, tickets by number, checks by commit, the bare git repository behind."""
 
     owner: str
     name: str
@@ -145,6 +218,8 @@ class Repository:
     tickets: dict[int, Ticket] = field(default_factory=dict)
     default_branch: str = "main"
     has_issues: bool = True
+    protection: Protection = Protection()
+    checks: dict[str, list[CheckRun | Status]] = field(default_factory=dict)
 
     @property
     def full_name(self) -> str:
@@ -159,6 +234,10 @@ class Repository:
 
     def pulls(self) -> list[Pull]:
         return [ticket for ticket in self.tickets.values() if isinstance(ticket, Pull)]
+
+    def check_runs(self) -> Iterator[CheckRun]:
+        for contexts in self.checks.values():
+            yield from (each for each in contexts if isinstance(each, CheckRun))
 
     def commit(self, ref: str) -> tuple[str, datetime] | None:
         """The commit that a ref of the bare repository shows and when it was made."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tests.github_double import rules
-from tests.github_double.records import Label, Ticket, User
-from tests.github_double.rules import Refusal, find_repository
+from tests.github_double.records import Label, Ticket, User, World
+from tests.github_double.rules import Refusal, find_repository, not_found
 from tests.github_double.views import Views
 
 Body = Mapping[str, object]
+LOG_HOST = "logs.example.invalid"
 
 
 class UnknownRoute(Exception):
@@ -22,6 +23,7 @@ class UnknownRoute(Exception):
 class RestAnswer:
     status: int
     document: object
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def answer(views: Views, method: str, path: str, body: Body) -> RestAnswer:
@@ -91,11 +93,27 @@ def _ticket_document(ticket: Ticket) -> dict[str, object]:
     return {"number": ticket.number, "node_id": ticket.id, "assignees": assignees}
 
 
+def _job_logs(views: Views, match: re.Match[str], _: Body) -> RestAnswer:
+    """Logs lie elsewhere; those of old jobs nowhere."""
+    if job_log(views.world, f"/{match[2]}") is None:
+        raise not_found("Not Found")
+    return RestAnswer(302, None, {"Location": f"https://{LOG_HOST}/{match[2]}?signature=1f"})
+
+
+def job_log(world: World, path: str) -> str | None:
+    for repository in world.repositories.values():
+        for run in repository.check_runs():
+            if f"/{run.number}" == path and run.log is not None:
+                return "\ufeff" + "".join(f"2026-05-04T03:02:01.0000000Z {line}\r\n" for line in run.log.split("\n"))
+    return None
+
+
 REPOSITORY = r"/repos/([^/]+/[^/]+)"
 ROUTES: tuple[tuple[str, str, Callable[[Views, re.Match[str], Body], RestAnswer]], ...] = (
     ("GET", "/user", _viewer),
     ("POST", f"{REPOSITORY}/labels", _make_label),
     ("PATCH", f"{REPOSITORY}/labels/(.+)", _change_label),
     ("POST", rf"{REPOSITORY}/issues/([0-9]+)/assignees", _add_assignees),
+    ("GET", f"{REPOSITORY}/actions/jobs/([0-9]+)/logs", _job_logs),
     ("DELETE", f"{REPOSITORY}/git/refs/heads/(.+)", _drop_ref),
 )

@@ -18,7 +18,7 @@ from tests.github_double.records import (
     World,
     now,
 )
-from tests.places import PERSON, run_git
+from tests.places import run_git
 
 MOST_ASSIGNEES = 10
 LONGEST_BODY = 65536
@@ -114,43 +114,6 @@ def reopen(viewer: User, issue: Issue) -> None:
     need_triage(viewer, "ReopenIssue")
     issue.state, issue.closed_at, issue.state_reason = "OPEN", None, "REOPENED"
     issue.updated_at = now()
-
-
-def merge(world: World, viewer: User, pull: Pull, headline: str | None = None) -> None:
-    """Merges by squash; into the default branch it closes the issues that its text names."""
-    if viewer.permission not in ("ADMIN", "WRITE"):
-        raise Refusal(
-            "FORBIDDEN", f"{viewer.login} does not have the correct permissions to execute `MergePullRequest`"
-        )
-    if pull.state != "OPEN":
-        raise Refusal("UNPROCESSABLE", "Pull Request is not mergeable")
-    pull.merge_commit = _squash(pull, headline or f"{pull.title} (#{pull.number})")
-    pull.state, pull.closed_at, pull.merged_at, pull.updated_at = "MERGED", now(), now(), now()
-    if pull.base == pull.repository.default_branch:
-        for number in pull.closes():
-            ticket = pull.repository.tickets.get(number)
-            if isinstance(ticket, Issue):
-                close(world, viewer, ticket, "COMPLETED")
-
-
-def _squash(pull: Pull, subject: str) -> str:
-    git, head, base = pull.repository.git, f"refs/heads/{pull.head}", f"refs/heads/{pull.base}"
-    if git is None or pull.repository.commit(head) is None:
-        return f"{pull.number:040x}"
-    merged = run_git(git, "merge-tree", "--write-tree", base, head, check=False)
-    if merged.returncode:
-        raise Refusal("UNPROCESSABLE", "Merge conflict")
-    tree = merged.stdout.split()[0]
-    oid = run_git(git, *PERSON, "commit-tree", tree, "-p", base, "-m", subject).stdout.strip()
-    run_git(git, "update-ref", base, oid)
-    return oid
-
-
-def open_pull(pull: Pull) -> None:
-    repository = pull.repository
-    if any(other.head == pull.head and other.state == "OPEN" for other in repository.pulls()):
-        raise Refusal("UNPROCESSABLE", f"A pull request already exists for {repository.owner}:{pull.head}.")
-    repository.tickets[pull.number] = pull
 
 
 def delete_branch(repository: Repository, branch: str) -> bool:

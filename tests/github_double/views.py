@@ -8,8 +8,22 @@ from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from git_claims.protocol.text import stamp
-from tests.github_double.records import Comment, Event, Issue, Label, Pull, Repository, Ticket, User, World, now
-from tests.github_double.rules import Refusal, not_found
+from tests.github_double import merging
+from tests.github_double.records import (
+    CheckRun,
+    Comment,
+    Event,
+    Issue,
+    Label,
+    Pull,
+    Repository,
+    Status,
+    Ticket,
+    User,
+    World,
+    now,
+)
+from tests.github_double.rules import Refusal, by_id, not_found
 
 View = dict[str, object]
 Connection = Callable[..., View]
@@ -95,6 +109,14 @@ class Views:
     listed: World
     viewer: User
     remaining: int
+    is_settled: bool = True
+
+    def node(self, id: str) -> View:
+        for repository in self.world.repositories.values():
+            for run in repository.check_runs():
+                if run.id == id:
+                    return check_run_view(repository, run, is_required=False)
+        return self.ticket(by_id(self.world, id, Ticket))
 
     def user(self, login: str | None) -> View | None:
         if login is None:
@@ -173,7 +195,9 @@ class Views:
         return self._shared(issue) | {
             "__typename": "Issue",
             "stateReason": lambda _, **__: issue.state_reason,
-            "blockedBy": paged(lambda: [self.ticket(blocker) for blocker in self._blockers(issue)]),
+            "blockedBy": paged(lambda: [self.ticket(each) for each in self._named(issue.blockers)]),
+            "parent": lambda _: self._parent(issue),
+            "subIssues": paged(lambda: [self.ticket(each) for each in self._named(issue.children)]),
             "closedByPullRequestsReferences": paged(
                 # Only open ones unless asked for: whoever forgets to ask never sees that an issue was merged.
                 lambda includeClosedPrs=False: [
@@ -184,34 +208,60 @@ class Views:
             ),
         }
 
-    def _blockers(self, issue: Issue) -> list[Ticket]:
-        return [self.world.repositories[name].tickets[number] for name, number in issue.blockers]
+    def _named(self, named: Sequence[tuple[str, int]]) -> list[Ticket]:
+        return [self.world.repositories[name].tickets[number] for name, number in named]
+
+    def _parent(self, issue: Issue) -> View | None:
+        name = issue.repository.full_name, issue.number
+        issues = (ticket for ticket in self.world.tickets() if isinstance(ticket, Issue))
+        return next((self.ticket(each) for each in issues if name in each.children), None)
 
     def _pull(self, pull: Ticket) -> View:
         assert isinstance(pull, Pull)
-        oid, _ = head = pull.repository.commit(f"refs/heads/{pull.head}") or (
-            f"{pull.number:040x}",
-            pull.head_commit_at,
-        )
-        rollup = pull.checks and {"id": f"SCR_{pull.number}", "state": pull.checks}
+        head, rollup = pull.tip, self._rollup(pull)
         commit = commit_view(*head) | {"statusCheckRollup": rollup}
-        return self._shared(pull) | {
-            "__typename": "PullRequest",
+        return (
+            self._shared(pull)
+            | self._merging(pull)
+            | {
+                "__typename": "PullRequest",
+                "isDraft": pull.is_draft,
+                "isCrossRepository": pull.is_from_fork,
+                "headRefName": pull.head,
+                "headRefOid": head[0],
+                "headRepositoryOwner": owner_view(pull.repository),
+                "baseRefName": pull.base,
+                "statusCheckRollup": rollup,
+                "commits": paged(lambda: [{"id": f"PRC_{pull.number}", "commit": commit}]),
+                "closingIssuesReferences": paged(lambda: self._closing(pull)),
+            }
+        )
+
+    def _merging(self, pull: Pull) -> View:
+        asked = pull.auto_merge and {"enabledAt": stamp(pull.updated_at), "mergeMethod": pull.auto_merge[1]}
+        return {
             "merged": pull.state == "MERGED",
             "mergedAt": time_or_none(pull.merged_at),
             "mergeCommit": pull.merge_commit and commit_view(pull.merge_commit, pull.merged_at or now()),
-            "mergeable": "MERGEABLE",
-            "mergeStateStatus": "CLEAN",
-            "isDraft": pull.is_draft,
-            **dict.fromkeys(("isCrossRepository", "isInMergeQueue", "isMergeQueueEnabled"), False),
-            "headRefName": pull.head,
-            "headRefOid": oid,
-            "headRepositoryOwner": owner_view(pull.repository),
-            "baseRefName": pull.base,
-            "statusCheckRollup": rollup,
-            "commits": paged(lambda: [{"id": f"PRC_{pull.number}", "commit": commit}]),
-            "closingIssuesReferences": paged(lambda: self._closing(pull)),
+            "mergeable": lambda _: self._mergeable(pull),
+            "mergeStateStatus": lambda _: merging.merge_state(pull) if self.is_settled else "UNKNOWN",
+            "reviewDecision": merging.review_decision(pull),
+            "isInMergeQueue": pull.is_queued,
+            "isMergeQueueEnabled": pull.repository.protection.has_queue,
+            "autoMergeRequest": asked,
         }
+
+    def _mergeable(self, pull: Pull) -> str:
+        if not self.is_settled or pull.state != "OPEN":
+            return "UNKNOWN"
+        return "CONFLICTING" if merging.conflicts(pull) else "MERGEABLE"
+
+    def _rollup(self, pull: Pull) -> View | None:
+        if (state := merging.rollup_state(pull)) is None:
+            return None
+        required = pull.repository.protection.required
+        views = [context_view(pull.repository, each, is_required=each.name in required) for each in pull.contexts()]
+        return {"id": f"SCR_{pull.number}", "state": state, "contexts": paged(lambda: views)}
 
     def _closing(self, pull: Pull) -> list[View]:
         return [self.ticket(issue) for issue in pull.repository.issues() if issue.number in pull.closes()]
@@ -230,7 +280,10 @@ class Views:
             "hasIssuesEnabled": repository.has_issues,
             **dict.fromkeys(("hasWikiEnabled", "isArchived", "isFork", "isPrivate"), False),
             "viewerPermission": self.viewer.permission,
-            **dict.fromkeys(("mergeCommitAllowed", "rebaseMergeAllowed", "squashMergeAllowed"), True),
+            "mergeCommitAllowed": "MERGE" in repository.protection.methods,
+            "rebaseMergeAllowed": "REBASE" in repository.protection.methods,
+            "squashMergeAllowed": "SQUASH" in repository.protection.methods,
+            "autoMergeAllowed": repository.protection.auto_merge,
             "defaultBranchRef": default,
             "ref": lambda _, qualifiedName: ref_view(repository, qualifiedName),
             "issue": lambda _, number: self.ticket(numbered(repository, number, Issue)),
@@ -302,3 +355,39 @@ def ref_view(repository: Repository, name: str) -> View | None:
     commit = repository.commit(name)
     short = name.removeprefix("refs/heads/")
     return commit and {"id": f"REF_{short}", "name": short, "target": commit_view(*commit)}
+
+
+def context_view(repository: Repository, context: CheckRun | Status, *, is_required: bool) -> View:
+    if isinstance(context, CheckRun):
+        return check_run_view(repository, context, is_required=is_required)
+    return {
+        "__typename": "StatusContext",
+        "id": f"SC_{context.name}",
+        "context": context.name,
+        "state": context.state,
+        "description": context.description,
+        "targetUrl": f"https://ci.example.invalid/{context.name}",
+        "createdAt": stamp(context.started_at),
+        "isRequired": lambda _, **__: is_required,
+    }
+
+
+def check_run_view(repository: Repository, run: CheckRun, *, is_required: bool) -> View:
+    workflow = {"event": "pull_request", "workflow": {"id": "W_1", "name": run.workflow}}
+    job = f"{repository.url}/actions/runs/7/job/{run.number}"
+    return {
+        "__typename": "CheckRun",
+        "id": run.id,
+        "databaseId": run.number,
+        "name": run.name,
+        "status": "IN_PROGRESS" if run.conclusion is None else "COMPLETED",
+        "conclusion": run.conclusion,
+        "detailsUrl": job if run.workflow else f"https://ci.example.invalid/{run.number}",
+        "title": run.title,
+        "summary": run.summary,
+        "text": None,
+        "startedAt": stamp(run.started_at),
+        "completedAt": run.conclusion and stamp(run.started_at),
+        "checkSuite": {"id": "CS_1", "workflowRun": workflow if run.workflow else None},
+        "isRequired": lambda _, **__: is_required,
+    }

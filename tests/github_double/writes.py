@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.github_double import rules
-from tests.github_double.records import Issue, Label, Pull, Reason, Ticket, User
+from tests.github_double import merging, rules
+from tests.github_double.records import Issue, Label, Method, Pull, Reason, Ticket, User
 from tests.github_double.rules import all_by_id, by_id, not_found
 from tests.github_double.views import View, Views
 
@@ -104,14 +104,33 @@ def create_pull(views: Views, given: Input) -> View:
         base=str(given["baseRefName"]),
         is_draft=bool(given.get("draft")),
     )
-    rules.open_pull(pull)
+    rules.need_triage(views.viewer, "CreatePullRequest")
+    merging.open_pull(pull)
     return {"pullRequest": views.ticket(pull)}
 
 
 def merge_pull(views: Views, given: Input) -> View:
     pull, headline = by_id(views.world, given["pullRequestId"], Pull), given.get("commitHeadline")
-    rules.merge(views.world, views.viewer, pull, str(headline) if headline else None)
+    words = str(headline) if headline else None
+    merging.ask_to_merge(views.world, views.viewer, pull, _method(given), given.get("expectedHeadOid"), words)
     return {"pullRequest": views.ticket(pull)}
+
+
+def enqueue_pull(views: Views, given: Input) -> View:
+    pull = by_id(views.world, given["pullRequestId"], Pull)
+    merging.enqueue(views.viewer, pull, given.get("expectedHeadOid"))
+    return {"mergeQueueEntry": {"id": f"MQE_{pull.number}", "pullRequest": views.ticket(pull)}}
+
+
+def enable_auto_merge(views: Views, given: Input) -> View:
+    pull = by_id(views.world, given["pullRequestId"], Pull)
+    merging.enable_auto_merge(views.world, views.viewer, pull, _method(given), given.get("expectedHeadOid"))
+    return {"pullRequest": views.ticket(pull)}
+
+
+def _method(given: Input) -> Method:
+    methods: dict[object, Method] = {"SQUASH": "SQUASH", "REBASE": "REBASE"}
+    return methods.get(given.get("mergeMethod"), "MERGE")
 
 
 def close_pull(views: Views, given: Input) -> View:
@@ -134,5 +153,7 @@ WRITES: dict[str, Callable[[Views, Input], View]] = {
     "addBlockedBy": add_blocker,
     "createPullRequest": create_pull,
     "mergePullRequest": merge_pull,
+    "enqueuePullRequest": enqueue_pull,
+    "enablePullRequestAutoMerge": enable_auto_merge,
     "closePullRequest": close_pull,
 }
