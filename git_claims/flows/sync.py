@@ -87,7 +87,8 @@ def view(store: Store, board: Board, only: Sequence[Item] = ()) -> View:
 def find(seen: View, board: Board, chain: ChainId | None, operator: str | None, now: datetime) -> list[Found]:
     """Returns all drift, in order of the items."""
     found = [each for item in seen.claims for each in _of_claim(item, seen, board, chain, now)]
-    found += [each for item, issue in seen.issues.items() for each in _orphans(item, issue, seen, board, operator)]
+    names = frozenset(name.casefold() for name in (operator, chain) if name is not None)
+    found += [each for item, issue in seen.issues.items() for each in _orphans(item, issue, seen, board, names)]
     return sorted(found, key=lambda each: (each.item.order, each.drift))
 
 
@@ -168,12 +169,19 @@ def _of_open(item: Item, claim: Claim, issue: Issue, board: Board, now: datetime
         yield Found(item, Drift.ZOMBIE, "; ".join(judgement.reasons))
 
 
-def _orphans(item: Item, issue: Issue | None, seen: View, board: Board, operator: str | None) -> Iterator[Found]:
-    """Finds signals of this login without a claim. Only a marker with a nonce is ours: people lock by hand too."""
+def _orphans(item: Item, issue: Issue | None, seen: View, board: Board, names: frozenset[str]) -> Iterator[Found]:
+    """Finds signals of ours without a claim: `names` are what our markers call us, a login or, without one, a chain.
+
+    Only a marker with a nonce is ours: people lock by hand too.
+    """
     if issue is None or item in seen.claims or item.kind is Kind.PULL:
         return
+    left = signals.left_behind(issue, names, board.house)
+    if left is not None:
+        edit = signals.on_orphan(issue, item, left, board.house)
+        yield Found(item, Drift.NO_CLAIM, f"'{left.operator}' released it, and the claim label is still there", edit)
     for marker in live_markers(board.house.marker, issue.comments):
-        if not marker.is_of(operator) or not marker.field("nonce"):
+        if marker.operator.casefold() not in names or not marker.field("nonce"):
             continue
         merged = _delivered(issue, marker.at)
         if merged is None:

@@ -194,6 +194,11 @@ def step_marker(house: House) -> str:
     return f"{house.marker}-step"
 
 
+def released_marker(house: House) -> str:
+    """The name of the marker that ends a lock."""
+    return f"{house.marker}-released"
+
+
 def as_claim(marker: Marker, claim: Claim) -> Claim:
     """What a lock comment says of the holder before `claim`, as a record."""
     return Claim(
@@ -216,7 +221,7 @@ def _lock_marker(claim: Claim, house: House) -> str:
 
 
 def _released_marker(operator: str, house: House, nonce: str | None) -> str:
-    return write_marker(f"{house.marker}-released", (("operator", operator), ("nonce", nonce)))
+    return write_marker(released_marker(house), (("operator", operator), ("nonce", nonce)))
 
 
 def _guarded(house: House, text: str) -> str:

@@ -22,6 +22,7 @@ from git_claims.protocol.comments import (
     passed_on_comment,
     postable,
     release_comment,
+    released_marker,
     sibling_comment,
     sign_of,
     stands,
@@ -50,6 +51,7 @@ __all__ = [
     "definitions",
     "foreign_markers",
     "is_held",
+    "left_behind",
     "lock_comment",
     "merged",
     "on_adopt",
@@ -105,6 +107,20 @@ def bars_meanwhile(issue: Issue, item: Item, operator: str | None, house: House,
     """The same of the state that our own write returned: the claim label stands in it and says nothing."""
     unlabelled = replace(issue, labels=issue.labels - _present(issue, house.labels.claim))
     return bars(unlabelled, item, operator, house, even_hitl=even_hitl)
+
+
+def left_behind(issue: Issue, names: frozenset[str], house: House) -> Marker | None:
+    """Returns the release of ours whose write did not take the claim label off; None where somebody acted since.
+
+    `names` are what markers call us, folded. Whoever changed anything after it may have put the label there by hand.
+    """
+    if not _present(issue, house.labels.claim) or live_markers(house.marker, issue.comments):
+        return None
+    ended = [marker for comment in issue.comments for marker in read_markers(released_marker(house), comment)]
+    last = max(ended, key=lambda marker: marker.at, default=None)
+    if last is None or last.operator.casefold() not in names or not last.field("nonce"):
+        return None
+    return None if any(each.at > last.at for each in issue.activity) else last
 
 
 def foreign_markers(issue: Issue, operator: str | None, house: House) -> list[Marker]:

@@ -170,6 +170,43 @@ def test_signals_that_land_in_part_leave_a_true_claim_that_sync_repairs(github: 
     assert octo.claim("sync").stdout == "claims and tracker agree\n"
 
 
+def test_label_that_a_release_could_not_take_off_is_taken_off_by_sync(github: GitHub, octo: ForkedAgent) -> None:
+    issue = github.add_issue(42, labels=["ready"])
+    octo.claim("42", check=0)
+    github.mood("half-applied", fields=("removeLabelsFromLabelable",))
+    answer = octo.claim("release", "42", "--abandoned")
+    assert answer.status == 0 and "warning: remove-labels did not land" in answer.stderr, answer
+    github.calm()
+    assert octo.claim("sync").stdout.startswith("repaired acme/ledger#42: no-claim: 'octo' released it")
+    assert (issue.labels, issue.assignees) == (["ready"], [])
+
+
+def test_label_that_somebody_put_on_after_a_release_stays(github: GitHub, octo: ForkedAgent) -> None:
+    issue = github.add_issue(42, labels=["ready"])
+    octo.claim("42", check=0)
+    octo.claim("release", "42", "--abandoned", check=0)
+    github.age(timedelta(minutes=1))
+    github.label(42, "in-progress")
+    assert octo.claim("sync").stdout == "claims and tracker agree\n"
+    assert "in-progress" in issue.labels
+
+
+def test_lock_of_a_chain_that_nobody_was_logged_in_for_is_ended_by_that_chain(
+    github: GitHub, octo: ForkedAgent
+) -> None:
+    issue, logged_in = github.add_issue(42, labels=["ready"]), octo.environment
+    octo.environment = github.environment(None)
+    octo.claim("42", check=0)
+    octo.environment = logged_in
+    octo.claim("sync", check=0)
+    assert "operator=chain-octo" in issue.comments[-1].body
+    github.mood("down", only="writes")
+    octo.claim("release", "42", "--abandoned", check=0)
+    github.calm()
+    octo.claim("sync", check=0)
+    assert (issue.labels, len(issue.comments)) == (["ready"], 2)
+
+
 def test_signals_that_are_required_take_the_claim_back(github: GitHub, octo: ForkedAgent) -> None:
     issue = github.add_issue(42, labels=["ready"])
     settings(octo, "signals.required = true\n")

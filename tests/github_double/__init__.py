@@ -18,7 +18,7 @@ from typing import Literal
 
 from tests.github_double import merging, rules
 from tests.github_double.execution import schema
-from tests.github_double.moods import Mood, MoodName, Request, make_mood
+from tests.github_double.moods import HttpAnswer, Mood, MoodName, Request, make_mood
 from tests.github_double.records import (
     Association,
     CheckRun,
@@ -314,6 +314,12 @@ class GitHub:
     @property
     def writes(self) -> list[Request]:
         return [request for request in self.requests if request.is_write]
+
+    def ask(self, request: Request) -> HttpAnswer:
+        """What GitHub answers; for who has no need of a gh and a socket in between."""
+        answer = self._desk.answer(request)
+        assert not self._desk.faults, "\n".join(self._desk.faults)
+        return answer
 
     def forget_requests(self) -> None:
         self._desk.requests.clear()

@@ -41,9 +41,20 @@ def schema(lacking: frozenset[str] = frozenset()) -> GraphQLSchema:
     return build_schema("".join(line for line in lines if re.split("[(:]", line.strip())[0] not in lacking))
 
 
+# Reading a document takes longer than answering it, and programs ask the same things again and again.
+@functools.lru_cache(maxsize=1000)
+def parsed(text: str) -> DocumentNode:
+    return parse(text)
+
+
+@functools.lru_cache(maxsize=1000)
+def errors_in(text: str, lacking: frozenset[str]) -> list[GraphQLError]:
+    return validate(schema(lacking), parsed(text), RULES)
+
+
 def is_mutation(text: str) -> bool:
     try:
-        operations = [each for each in parse(text).definitions if isinstance(each, OperationDefinitionNode)]
+        operations = [each for each in parsed(text).definitions if isinstance(each, OperationDefinitionNode)]
     except GraphQLError:
         return False
     return any(operation.operation is OperationType.MUTATION for operation in operations)
@@ -61,12 +72,12 @@ class Execution:
 
     def answer(self, body: Mapping[str, object]) -> Document:
         """The answer; errors come with status 200, with or without data beside them."""
+        text = str(body.get("query", ""))
         try:
-            document = parse(str(body.get("query", "")))
+            document = parsed(text)
         except GraphQLError as error:
             return {"errors": [dict(error.formatted)]}
-        known = schema(self.lacking)
-        if errors := validate(known, document, RULES):
+        if errors := errors_in(text, self.lacking):
             return {"errors": [_worded(error) for error in errors]}
         given = body.get("variables")
         variables = given if isinstance(given, dict) else {}
@@ -74,7 +85,7 @@ class Execution:
         if self.cost.nodes > MOST_NODES:
             words = f"This query requests up to {self.cost.nodes:,} possible nodes, more than the limit of 500,000."
             return {"errors": [{"type": "MAX_NODE_LIMIT_EXCEEDED", "message": words}]}
-        return self._execute(known, document, variables)
+        return self._execute(schema(self.lacking), document, variables)
 
     def _execute(self, known: GraphQLSchema, document: DocumentNode, variables: dict[str, object]) -> Document:
         root = self._reads() | {name: self._write(name) for name in WRITES}
