@@ -40,9 +40,7 @@ _CLOSES = r"(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#{number}\b"
 @click.option("--base", metavar="BRANCH", help="The branch it goes into, not the remote's default branch.")
 @click.option("--draft", is_flag=True, help="Open it as a draft.")
 @edges()
-def pr_command(
-    title: str | None, body_file: TextIO | None, base: str | None, draft: bool, **shared: object
-) -> Exit:
+def pr_command(title: str | None, body_file: TextIO | None, base: str | None, draft: bool, **shared: object) -> Exit:
     """Push this lane's branch, fenced by its claim, and open its pull request, which closes the lane's issues.
 
     One that is open already is answered with its address.
