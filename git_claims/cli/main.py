@@ -31,6 +31,8 @@ COMMANDS = {
     "lanes": Place("lanes", "lanes_command", "List this clone's worktrees and whether they hold their claims."),
     "prune-lanes": Place("lanes", "prune_lanes", "Remove worktrees that are released and saved."),
     "push": Place("publishing", "push_command", "Push work, fenced by its claim."),
+    "pr": Place("landing", "pr_command", "Push this lane's branch and open its pull request."),
+    "land": Place("landing", "land", "Merge the pull request when it is green, and release with credit."),
     "exec": Place("publishing", "exec_command", "Run a command for as long as its claim holds."),
     "renew": Place("changing", "renew", "Say that work on a claim goes on."),
     "hand-off": Place("changing", "hand_off", "Pass a claim on to another chain."),

@@ -180,25 +180,36 @@ class Workspace:
             self._fetch(integration, *named)
 
     def remove(self, worktree: Worktree) -> None:
-        """Removes a worktree whose work is saved; git itself refuses once more where it is not."""
+        """Removes a worktree whose work is saved; git itself refuses once more where it is not.
+
+        Its branch stays, unless all of it was landed.
+        """
         with self._serialised():
             self._git.ask("worktree", "remove", "--", str(worktree.path))
+        if worktree.branch is not None:
+            self._remove_landed(worktree.branch)
 
     def discard(self, branch: str, oid: str) -> str | None:
         """Removes the worktree and the local branch of work that is merged as `oid`; returns why something stays."""
-        kept_as = f"{_LANDED}/{branch}"
         # What was squashed is on no branch any more; by this it is known to be saved, whoever removes it later.
-        self._git.ask("update-ref", kept_as, oid)
+        self._git.ask("update-ref", f"{_LANDED}/{branch}", oid)
         worktree = next((each for each in self.worktrees() if each.branch == branch), None)
         if worktree is not None and (kept := self._why_not_discarded(worktree, oid)) is not None:
             return f"{worktree.path} stays: {kept}"
         if worktree is not None:
             self.remove(worktree)
+        return self._remove_landed(branch)
+
+    def _remove_landed(self, branch: str) -> str | None:
+        """Deletes a branch of which all was landed; returns why it stays, None also where nothing of it was."""
+        landed = self._git.run("rev-parse", "--verify", "--quiet", f"{_LANDED}/{branch}").stdout.decode().strip()
+        if not landed:
+            return None
         # Only as it was merged: a commit that came later is nobody's to throw away.
-        gone = self._git.run("update-ref", "-d", f"refs/heads/{branch}", oid)
+        gone = self._git.run("update-ref", "-d", f"refs/heads/{branch}", landed)
         if self._has_branch(branch):
             return f"branch '{branch}' stays here: {gone.said}"
-        self._git.run("update-ref", "-d", kept_as)
+        self._git.run("update-ref", "-d", f"{_LANDED}/{branch}")
         return None
 
     def _why_not_discarded(self, worktree: Worktree, oid: str) -> str | None:
