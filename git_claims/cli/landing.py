@@ -19,7 +19,7 @@ from git_claims.cli.world import World, jitter
 from git_claims.errors import Exit, NoTrackerHere, Refused, Usage
 from git_claims.flows.board import Board, check_words, look
 from git_claims.flows.change import Answer
-from git_claims.flows.land import Finished, Patience, Watched, find_pull, finish, give_up, watch
+from git_claims.flows.land import Finished, Patience, Watched, belongs, find_pull, finish, give_up, watch
 from git_claims.flows.push import push
 from git_claims.flows.release import with_bundles
 from git_claims.git.attempts import Attempts
@@ -160,8 +160,7 @@ def _branch(world: World, item: Item, seen: Seen | None) -> str | None:
 
 
 def _check_belongs(world: World, landing: Landing, items: Sequence[Item], branch: str | None) -> None:
-    closes = {(linked.repo.casefold(), str(linked.number)) for linked in landing.closes}
-    if landing.pull.head == branch or any((world.repo.casefold(), item.key) in closes for item in items):
+    if belongs(landing, world.repo, items, branch):
         return
     raise Refused(
         f"#{landing.pull.number} neither closes {words.qualified(items[0], world.repo)} nor is of its branch",

@@ -34,6 +34,8 @@ COMMANDS = {
     "pr": Place("landing", "pr_command", "Push this lane's branch and open its pull request."),
     "land": Place("landing", "land", "Merge the pull request when it is green, and release with credit."),
     "exec": Place("publishing", "exec_command", "Run a command for as long as its claim holds."),
+    "run": Place("running", "run_command", "Run a worker for one ready issue after another, each verified."),
+    "report": Place("running", "report_command", "Write the line by which a worker says how it ended."),
     "renew": Place("changing", "renew", "Say that work on a claim goes on."),
     "hand-off": Place("changing", "hand_off", "Pass a claim on to another chain."),
     "adopt": Place("changing", "adopt", "Continue the claim of a predecessor."),

@@ -83,7 +83,7 @@ def mine_command(**shared: object) -> Exit:
     clones = served(world)
     if all(each.chain_or_none() is None for each in clones.worlds):
         raise NoChain("no chain is in force here, so no claim can be yours", f"say it with --chain or {CHAIN_VARIABLE}")
-    found, left = side_by_side(clones, _held)
+    found, left = side_by_side(clones, held_in)
     rows = [(each, mine) for each, holdings in found for mine in holdings.mine]
     header = ("ITEM", "NEXT", "BRANCH", "UNSAVED", "LANE", "TITLE")
     for line in table(header, [_mine_line(each, mine) for each, mine in rows]) if rows else []:
@@ -199,7 +199,8 @@ def _width_document(width: Width) -> Document:
     }
 
 
-def _held(world: World) -> tuple[World, Held]:
+def held_in(world: World) -> tuple[World, Held]:
+    """Reads what the chain in force holds in a clone."""
     pattern = world.settings.branch_pattern
     return world, held(world.store, world.workspace, world.board(), pattern, world.chain_or_none())
 

@@ -64,6 +64,10 @@ class World:
         world.is_listed, world._name = True, name
         return world
 
+    def of_chain(self, chain: ChainId) -> "World":
+        """The same command's world, with a chain that nobody has to look for any more."""
+        return World(self.directory, self.talk, chain, self._remote_name)
+
     @property
     def name(self) -> str:
         """What a list calls the clone; where there is none, what its remote is called."""

@@ -32,23 +32,32 @@ _LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """How closely a claim is watched, all in seconds."""
+    """How closely a claim is watched, all in seconds. `timeout`: how long the command may run at all.
+
+    `may_release`: the command may give its claim up itself; then it is let run to its end.
+    """
 
     check_every: float
     renew_every: float
     confirm_within: float
     grace: float
+    timeout: float | None = None
+    may_release: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The command, where and with what environment it runs, and who is told of events (line, is it an error)."""
+    """The command, where and with what environment it runs, and who is told of events (line, is it an error).
+
+    `outputs` are the descriptors that its output and its errors go to; None: where ours go.
+    """
 
     command: list[str]
     directory: Path
     environment: Mapping[str, str]
     watch: Watch
     tell: Callable[[str, bool], None]
+    outputs: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,14 @@ class Ended:
     answer: Answer
     status: int | None
     left: Answer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The exit status to use: the command's own, or, where we stopped it, the one that says why."""
+
+    status: int
+    was_stopped: bool = False
 
 
 def run_guarded(
@@ -82,14 +99,15 @@ def run_guarded(
     taken_here = answer.outcome is Outcome.CLAIMED
     status: int | None = None
     try:
-        status = _run(store, item, asker, guard)
+        status = run_watched(store, item, asker, guard).status
     finally:
         # Also when we are interrupted or the command could not be started: nothing of ours stays behind.
         left = _release(item, guard, status, give_back) if taken_here else None
     return Ended(answer, status, left)
 
 
-def _run(store: Store, item: Item, asker: Callable[[], Asker], guard: Guard) -> int:
+def run_watched(store: Store, item: Item, asker: Callable[[], Asker], guard: Guard) -> Left:
+    """Runs the command for as long as the claim, which is ours already, holds."""
     child: subprocess.Popen[bytes] | None = None
     try:
         with _signals_passed_on() as passed_on_to:
@@ -101,13 +119,21 @@ def _run(store: Store, item: Item, asker: Callable[[], Asker], guard: Guard) -> 
     finally:
         if child is not None:
             _stop(child, guard.watch.grace)
-    return verdict if verdict is not None else _shell_status(child.returncode)
+    return Left(_shell_status(child.returncode)) if verdict is None else Left(verdict, was_stopped=True)
 
 
 def _started(guard: Guard) -> subprocess.Popen[bytes]:
     try:
+        stdout, stderr = guard.outputs or (None, None)
         # A group of its own, so that all of it can be stopped as one.
-        return subprocess.Popen(guard.command, cwd=guard.directory, env=guard.environment, process_group=0)
+        return subprocess.Popen(
+            guard.command,
+            cwd=guard.directory,
+            env=guard.environment,
+            stdout=stdout,
+            stderr=stderr,
+            process_group=0,
+        )
     except OSError as error:
         raise Usage(f"cannot run '{guard.command[0]}': {error.strerror}") from error
 
@@ -122,11 +148,18 @@ def _watch(
 ) -> int | None:
     """Waits for the command. Returns the exit status to use where it has to be stopped, None where it ended itself."""
     confirmed = renewed = time.monotonic()
-    while not _ends_within(child, guard.watch.check_every, terminal):
+    ends_at = float("inf") if guard.watch.timeout is None else confirmed + guard.watch.timeout
+    while not _ends_within(child, min(guard.watch.check_every, ends_at - time.monotonic()), terminal):
+        if time.monotonic() >= ends_at:
+            guard.tell("the command took too long and is stopped", True)
+            return Exit.UNKNOWN
         # A remote that says nothing must not keep us longer than the claim may go unconfirmed.
         left = max(confirmed + guard.watch.confirm_within - time.monotonic(), _SHORTEST_ANSWER_SECONDS)
         try:
             seen = store.within(left).read([item])[item]
+            if seen is None and guard.watch.may_release:
+                confirmed = time.monotonic()
+                continue
             if seen is None or not seen.is_held_by(asker().chain):
                 guard.tell("the claim is lost; the command is stopped", True)
                 return Exit.NO

@@ -82,6 +82,12 @@ def find_pull(tracker: Tracker, branch: str | None, number: int | None) -> Landi
     return landing
 
 
+def belongs(landing: Landing, repo: str, items: Sequence[Item], branch: str | None) -> bool:
+    """Says whether a pull request is of that branch, or says that it closes one of the items."""
+    closes = {(linked.repo.casefold(), str(linked.number)) for linked in landing.closes}
+    return landing.pull.head == branch or any((repo.casefold(), item.key) in closes for item in items)
+
+
 def watch(tracker: Tracker, landing: Landing, patience: Patience, *, without_checks: bool) -> Watched:
     """Watches the checks and merges when they are green; believed only when the tracker says that it is merged."""
     deadline, tries = patience.monotonic() + patience.budget_seconds, _TRIES
