@@ -173,7 +173,7 @@ class _Judge:
         self.served, self.rings = served, rings
         self.claims = {item.key: seen for item, seen in served.claims.items() if item.kind is Kind.ISSUE}
         self.labelled: dict[frozenset[str], Labelled] = {}
-        self.blockers: dict[tuple[str, int], Because] = {}
+        self.blockers: dict[tuple[str, int, bool], Because] = {}
         self.cycles: dict[int, Because] = {}
 
     def reasons(self, issue: Issue, barring: Sequence[Blocker], ring: int | None) -> tuple[Because, ...]:
@@ -200,17 +200,20 @@ class _Judge:
         return known
 
     def _blocked(self, barring: Sequence[Blocker]) -> list[Because]:
-        found = [self._blocker(blocker) for blocker in barring]
-        if len(found) > 1 and any(each.cause is not found[0].cause for each in found):
-            found.sort(key=lambda because: RANKS[because.cause])
+        known = self.blockers
+        found = [
+            known.get((blocker.repo, blocker.number, blocker.is_open)) or self._blocker(blocker) for blocker in barring
+        ]
+        # Nearly always all of one kind, and of one kind they stand in order.
+        for because in found:
+            if because.cause is not found[0].cause:
+                return sorted(found, key=lambda each: RANKS[each.cause])
         return found
 
     def _blocker(self, blocker: Blocker) -> Because:
-        key = blocker.repo, blocker.number
-        known = self.blockers.get(key)
-        if known is None:
-            known = self.blockers[key] = of_blocker(blocker, self.served.slug)
-        return known
+        because = of_blocker(blocker, self.served.slug)
+        self.blockers[blocker.repo, blocker.number, blocker.is_open] = because
+        return because
 
     def _cycle(self, ring: int) -> Because:
         if ring not in self.cycles:

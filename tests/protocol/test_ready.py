@@ -149,6 +149,11 @@ def test_blocker_in_another_repository_that_is_served_is_judged_from_there() -> 
     assert answer.ready[0].unblocks == 1
 
 
+def test_two_issues_may_be_told_different_things_of_one_blocker() -> None:
+    answer = queue([served(issue(1, 7), issue(2, blockers=NOT_PLANNED))])
+    assert [reasons(answer, each) for each in (1, 2)] == [["blocked-open: #7"], ["blocked-not-planned: #7"]]
+
+
 def test_pull_request_is_no_item_of_the_queue_and_blocks_nothing() -> None:
     pull = replace(issue(7), item=Item(Kind.PULL, "7"))
     answer = queue([served(pull, issue(42, blockers=done(HOME, 7)))])
