@@ -26,6 +26,7 @@ COMMANDS = {
     "mine": Place("queue", "mine_command", "List what this chain holds, and what comes next."),
     "release": Place("releasing", "release", "Give up claims; without an item, those of this lane."),
     "ls": Place("looking", "ls", "List every claim of the remote."),
+    "watch": Place("watching", "watch_command", "Watch claims and queue as they change."),
     "show": Place("looking", "show", "Show the whole record of one claim."),
     "check": Place("looking", "check", "Ask whether this chain holds an item."),
     "lanes": Place("lanes", "lanes_command", "List this clone's worktrees and whether they hold their claims."),

@@ -22,6 +22,8 @@ _CHECKS = {
 }
 # Issues that were closed before GitHub knew reasons have none; they were done.
 _DONE = frozenset({"COMPLETED", None})
+# One that is there and that the login may not see: GitHub gives null in its place.
+_UNREADABLE = Blocker("", 0, is_open=False, completed=False)
 _MAY_WRITE = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 
 
@@ -63,7 +65,7 @@ def issue_of(tree: Tree, *, is_damaged: bool = False) -> Issue:
     kind = _KINDS[tree.at("__typename").text]
     item = Item(kind, str(tree.at("number").number))
     state = tree.at("state").text
-    blockers = [blocker_of(each) for each in tree.at("blockedBy", "nodes").each if each]
+    blockers = [blocker_of(each) if each else _UNREADABLE for each in tree.at("blockedBy", "nodes").each]
     return Issue(
         item=item,
         id=tree.at("id").text,
