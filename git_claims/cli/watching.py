@@ -23,7 +23,7 @@ from git_claims.protocol.ready import Queue, queue
 from git_claims.protocol.served import Place, Served
 from git_claims.protocol.text import printable, stamp
 
-_LONGEST_SECONDS = 300.0
+_USUAL_SECONDS, _LONGEST_SECONDS = 60.0, 300.0
 _LONGER_EACH_TIME = 1.5
 _SHOWN = 15
 
@@ -42,12 +42,14 @@ class Side:
 @click.option("--for", "limit", type=DURATION, metavar="DURATION", help="How long to watch; until Ctrl-C unless told.")
 @edges()
 def watch_command(every: timedelta | None, limit: timedelta | None, **shared: object) -> Exit:
-    """Watch claims and queue: a table on a terminal, one event a line otherwise. Looks less often while nothing happens."""
+    """Watch claims and queue: a table on a terminal, one event a line otherwise.
+
+    While nothing happens it looks less and less often.
+    """
     world = open_world(shared)
     clones = served(world)
-    shortest = (
-        every.total_seconds() if every else min((each.settings.poll_seconds for each in clones.worlds), default=60.0)
-    )
+    usual = min((each.settings.poll_seconds for each in clones.worlds), default=_USUAL_SECONDS)
+    shortest = usual if every is None else every.total_seconds()
     ends_at = float("inf") if limit is None else time.monotonic() + limit.total_seconds()
     view = _Table(world) if sys.stdout.isatty() and not world.talk.as_json else _Lines(world)
     before, pause = Snapshot(), shortest
