@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -71,8 +72,9 @@ def run_command(
     writes. In its words {item}, {worktree}, {branch}, {chain}, {iteration} and {budget} are filled in.
     """
     world = open_world(shared)
-    runner = Runner(world, Terms(command, budget, timeout, wait, check_every))
-    return runner.run()
+    program, *words_of_it = command
+    found = (_program(world, program), *words_of_it)
+    return Runner(world, Terms(found, budget, timeout, wait, check_every)).run()
 
 
 @click.command("report")
@@ -169,7 +171,11 @@ class Runner:
                 partial(_tell, world),
                 tee.outputs,
             )
-            left = run_watched(world.store, turn.place.item, partial(world.asker, self.chain, named=False), guard)
+            try:
+                left = run_watched(world.store, turn.place.item, partial(world.asker, self.chain, named=False), guard)
+            except Usage as error:
+                # It was there before: the claim stands, and somebody has to look.
+                return Worked(Exit.CANNOT, reports.Observed(error.message, None))
         world.talk.say(f"log: {log}")
         return Worked(left.status, reports.read(tee.end_of_output), left.was_stopped)
 
@@ -223,6 +229,14 @@ class Runner:
         talk.insist(f"chain {self.chain} keeps what it holds; 'git claim mine --chain {self.chain}' shows it")
         talk.say(f"hint: when it is clear, 'git claim run --chain {self.chain} -- {shlex.join(self.terms.command)}'")
         return Exit.NO if ran.stop in {Stop.HALTED, Stop.LOST} else Exit.UNKNOWN
+
+
+def _program(world: World, name: str) -> str:
+    """Finds the worker before anything is claimed. It runs in a lane: a path from here has to lead there too."""
+    path = str((world.directory / name).absolute()) if "/" in name else name
+    if shutil.which(path) is None:
+        raise Usage(f"cannot run '{printable(name)}': there is no such program", "a script has to be executable")
+    return path
 
 
 def _chain(world: World) -> ChainId:
