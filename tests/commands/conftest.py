@@ -12,6 +12,8 @@ from tests.agents import PROGRAM, ROOT, Agent
 from tests.commands.lane import start, work
 from tests.conftest import MakeAgent
 from tests.forked import ForkedAgent, forked
+from tests.github_double import GitHub
+from tests.places import make_clone
 
 
 @pytest.fixture
@@ -63,3 +65,25 @@ def lane(agent: ForkedAgent) -> ForkedAgent:
     opened = start(agent, "42")
     work(opened)
     return opened
+
+
+@pytest.fixture
+def octo(github: GitHub, tmp_path: Path) -> ForkedAgent:
+    """An agent of the login octo in a clone of acme/ledger on GitHub."""
+    return ForkedAgent(make_clone(github.server, tmp_path), "chain-octo", github.environment("octo"))
+
+
+@pytest.fixture
+def ada(github: GitHub, tmp_path: Path) -> ForkedAgent:
+    """An agent of the login ada in another clone of it."""
+    return ForkedAgent(make_clone(github.server, tmp_path, "adas"), "chain-ada", github.environment("ada"))
+
+
+@pytest.fixture
+def queue(github: GitHub) -> None:
+    """Three ready issues, of which the second frees most; one that waits for it, one for people."""
+    github.add_issue(1, "Round the totals", labels=["ready", "afk"])
+    github.add_issue(2, "Draw the schema", labels=["ready", "afk"])
+    github.add_issue(3, "Load the schema", labels=["ready", "afk"], blocked_by=[2])
+    github.add_issue(4, "Choose a name", labels=["ready", "hitl"])
+    github.add_issue(5, "Fix the login", labels=["ready", "afk"])
