@@ -10,6 +10,7 @@ import pytest
 
 from tests.agents import PROGRAM, ROOT, Agent
 from tests.commands.lane import start, work
+from tests.commands.pulling import Proposed, propose
 from tests.conftest import MakeAgent
 from tests.forked import ForkedAgent, forked
 from tests.github_double import GitHub
@@ -87,3 +88,16 @@ def queue(github: GitHub) -> None:
     github.add_issue(3, "Load the schema", labels=["ready", "afk"], blocked_by=[2])
     github.add_issue(4, "Choose a name", labels=["ready", "hitl"])
     github.add_issue(5, "Fix the login", labels=["ready", "afk"])
+
+
+@pytest.fixture
+def proposed(github: GitHub, octo: ForkedAgent) -> Proposed:
+    """The lane of octo's issue 42, and pull request 17 of it."""
+    return propose(github, octo)
+
+
+@pytest.fixture
+def green(proposed: Proposed) -> Proposed:
+    """The same when its checks have passed."""
+    proposed.github.check(17, "test", "SUCCESS")
+    return proposed
