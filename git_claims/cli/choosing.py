@@ -10,21 +10,25 @@ from git_claims.cli.clones import left_out, say_left_out
 from git_claims.cli.lane_notes import enter_lane, never_held
 from git_claims.cli.opening import OpenedLane, Wishes, open_lane, say_opened
 from git_claims.cli.options import DURATION, bare_option_means, edges, open_world
-from git_claims.cli.polling import wait_for_ready
-from git_claims.cli.queue import Sight, queue_document, read_queue, waiting_lines
+from git_claims.cli.polling import Wait
+from git_claims.cli.queue import Sight, hint_of, queue_document, read_queue, say_skipped, waiting_lines
 from git_claims.cli.world import World
 from git_claims.errors import Exit, NeedsPerson, Refused, Usage
 from git_claims.flows.board import Looked, look
 from git_claims.flows.change import Answer
-from git_claims.flows.select import Seat, Walked, held_by, walk
+from git_claims.flows.release import mine
+from git_claims.flows.select import Seat, Walked, walk, with_pages
 from git_claims.flows.showing import take_one
+from git_claims.protocol.claim import ChainId
+from git_claims.protocol.item import Kind
 from git_claims.protocol.obstacles import Because, Cause
 from git_claims.protocol.pinning import Ambiguous, NoMatch, Pinned, Unfit, resolve, to_confirm
-from git_claims.protocol.ready import Candidate, Queue, Waiting
+from git_claims.protocol.ready import Candidate, Queue, Waiting, queue
 from git_claims.protocol.served import Place
 from git_claims.protocol.text import printable
 from git_claims.protocol.transition import HOLDING, Outcome
 
+_READY_LISTS = "'git claim ready' lists the open issues"
 _NOT_FOUND = {
     Unfit.NO_TITLE: "no open issue has a title like that",
     Unfit.NO_SUCH_ISSUE: "no such issue is open",
@@ -56,6 +60,7 @@ class Begun:
 
     world: World
     answer: Answer
+    chain: ChainId
     opened: OpenedLane | None
 
 
@@ -96,21 +101,23 @@ def next_command(
     choice = Choice(takes, starts, pin, another, even_if_blocked, even_hitl)
     _check(world, choice, wait)
     sight = read_queue(world, judged=False)
-    _refuse_more(sight, choice)
     if pin is not None:
         return _pinned(world, sight, choice, pin)
+    _refuse_more(sight, choice)
     return choose(world, sight, choice, wait)
 
 
 def choose(world: World, sight: Sight, choice: Choice, wait: timedelta | None) -> Exit:
     """Takes what is ready first; where nothing is, waits for it or says why."""
+    waiting = Wait(world, wait) if wait is not None else None
     while True:
         if sight.queue.ready and not choice.begins:
             return _say_first(world, sight)
         walked, begun = begin(sight, choice)
         if begun is not None:
+            say_left_out(world, sight.left)
             return _say_begun(begun)
-        if wait is None or not wait_for_ready(world, sight, walked.queue, wait):
+        if waiting is None or not waiting.until_ready(sight, walked.queue):
             return _say_nothing(world, sight, walked.queue)
         sight = read_queue(world, judged=False)
 
@@ -133,14 +140,14 @@ def begin(sight: Sight, choice: Choice) -> tuple[Walked, Begun | None]:
 def _begun(world: World, place: Place, looked: Looked, choice: Choice) -> Begun:
     if choice.starts:
         opened = open_lane(world, place.item, Wishes(), looked, even_hitl=choice.even_hitl)
-        return Begun(world, opened.started.answer, opened)
+        return Begun(world, opened.started.answer, opened.chain, opened)
     chain = world.chain_or_minted()
     enter_lane(world, chain, [place.item])
     board = world.board(even_hitl=choice.even_hitl)
     answer = take_one(world.store, board, place.item, partial(world.asker, chain), looked)
     if answer.outcome not in HOLDING | {Outcome.UNKNOWN}:
         never_held(world, chain, [place.item])
-    return Begun(world, answer, None)
+    return Begun(world, answer, chain, None)
 
 
 def _check(world: World, choice: Choice, wait: timedelta | None) -> None:
@@ -154,37 +161,56 @@ def _check(world: World, choice: Choice, wait: timedelta | None) -> None:
         raise NeedsPerson("--even-hitl is for a person at a terminal, and there is none", "take another item")
 
 
-def _refuse_more(sight: Sight, choice: Choice) -> None:
-    """Who still holds something finishes that first: an agent that forgets its work leaves it claimed for ever."""
+def _refuse_more(sight: Sight, choice: Choice, pinned: Place | None = None) -> None:
+    """Who still holds something finishes that first: an agent that forgets its work leaves it claimed for ever.
+
+    What is pinned and held already is no more work, so that the same command may be repeated.
+    """
     if not choice.begins or choice.another:
         return
     held = [
         place
         for each in sight.served
         if (chain := sight.worlds[each.slug].chain_or_none()) is not None
-        for place in held_by({each.slug: each.claims}, chain)
+        for place in (Place(each.slug, item) for item in mine(each.claims, chain))
     ]
-    if held:
-        named = ", ".join(f"{slug}#{item.spelling}" for slug, item in held)
+    if held and pinned not in held:
         raise Refused(
-            f"this chain still holds {named}", "'git claim mine' says what comes next; --another takes one more"
+            f"this chain still holds {', '.join(place.spelling for place in held)}",
+            "'git claim mine' says what comes next; --another takes one more",
         )
 
 
 def _pinned(world: World, sight: Sight, choice: Choice, pin: str) -> Exit:
-    place = _resolved(sight, pin)
-    entry = sight.queue.find(place)
-    reasons = to_confirm(entry) if entry is not None else ()
+    place = _resolved(world, sight, pin)
+    _refuse_more(sight, choice, place)
+    served = sight.worlds[place.slug]
+    looked = look(served.board(), [place.item])
+    entry = _newest(sight, place, looked)
+    say_left_out(world, sight.left)
     if not choice.begins:
         return _say_pin(world, place, entry)
+    # Somebody's claim is not overridden by any yes, so nobody is asked for one.
+    reasons = () if isinstance(entry, Waiting) and entry.is_claimed else to_confirm(entry)
     for reason in reasons:
         world.talk.warn(f"{place.spelling}: {reason.words}")
     _confirm(world, place, choice, reasons)
-    served = sight.worlds[place.slug]
     is_human = choice.even_hitl or any(reason.cause is Cause.WAITING_FOR_HUMAN for reason in reasons)
-    board = served.board(even_hitl=is_human)
-    agreed = replace(choice, even_hitl=is_human)
-    return _say_begun(_begun(served, place, look(board, [place.item]), agreed))
+    return _say_begun(_begun(served, place, looked, replace(choice, even_hitl=is_human)))
+
+
+def _newest(sight: Sight, place: Place, looked: Looked) -> Candidate | Waiting:
+    """Returns what is said of a pinned item as it is now, which a list may not know yet."""
+    page = looked.issues[place.item]
+    if page is None:
+        raise Refused(f"{place.spelling}: there is no such issue", _READY_LISTS)
+    if page.item.kind is Kind.PULL:
+        raise Refused(f"{place.spelling}: {_NOT_FOUND[Unfit.PULL_REQUEST]}", _READY_LISTS)
+    served = [with_pages(each, looked.issues) if each.slug == place.slug else each for each in sight.served]
+    entry = queue(served, sight.skipped).find(place)
+    if entry is None:
+        raise Refused(f"{place.spelling} is closed", _READY_LISTS)
+    return entry
 
 
 def _confirm(world: World, place: Place, choice: Choice, reasons: tuple[Because, ...]) -> None:
@@ -193,14 +219,14 @@ def _confirm(world: World, place: Place, choice: Choice, reasons: tuple[Because,
     blocked = [each for each in reasons if each.cause is not Cause.WAITING_FOR_HUMAN and not choice.even_if_blocked]
     if not human and not blocked:
         return
-    option = "--even-hitl" if human else "--even-if-blocked"
     if not world.at_terminal():
-        raise NeedsPerson(f"{place.spelling} needs a yes, and there is no person at a terminal", f"{option} says yes")
+        hint = "a person at a terminal takes it" if human else "--even-if-blocked says yes"
+        raise NeedsPerson(f"{place.spelling} needs a yes, and there is no person at a terminal", hint)
     if world.ask(f"Take {place.spelling} all the same? Type yes").lower() not in {"yes", "y"}:
         raise NeedsPerson("not confirmed, nothing was changed", "'git claim next' says what is ready")
 
 
-def _resolved(sight: Sight, pin: str) -> Place:
+def _resolved(world: World, sight: Sight, pin: str) -> Place:
     found = resolve(pin, sight.served)
     match found:
         case Pinned(place):
@@ -209,18 +235,22 @@ def _resolved(sight: Sight, pin: str) -> Place:
             named = "; ".join(f"{each.place.spelling} {_title(each)}" for each in candidates)
             raise Refused(f"'{printable(pin)}' fits several: {named}", "name one of them by its number")
         case NoMatch(why):
-            raise Refused(f"'{printable(pin)}': {_NOT_FOUND[why]}", "'git claim ready' lists the open issues")
+            # It may be in what was not read.
+            say_left_out(world, sight.left)
+            say_skipped(world, sight.queue, sight.left)
+            raise Refused(f"'{printable(pin)}': {_NOT_FOUND[why]}", _READY_LISTS)
 
 
 def _title(pinned: Pinned) -> str:
     return f"'{printable(pinned.issue.title)}'" if pinned.issue else ""
 
 
-def _say_pin(world: World, place: Place, entry: Candidate | Waiting | None) -> Exit:
+def _say_pin(world: World, place: Place, entry: Candidate | Waiting) -> Exit:
     world.talk.data(place.spelling)
     reasons = entry.reasons if isinstance(entry, Waiting) else ()
-    for reason in reasons:
-        world.talk.say(f"not ready: {reason.words}")
+    if reasons:
+        said = "; ".join(reason.words for reason in reasons)
+        world.talk.error(f"{place.spelling} is not ready: {said}", _READY_LISTS)
     world.talk.document(
         {
             "ok": not reasons,
@@ -247,12 +277,17 @@ def _say_begun(begun: Begun) -> Exit:
     if begun.opened is not None:
         return say_opened(begun.world, begun.opened)
     world = begun.world
-    return world.talk.answers([begun.answer], world.repo, world.chain_or_none(), world.now)
+    return world.talk.answers([begun.answer], world.repo, begun.chain, world.now)
 
 
 def _say_nothing(world: World, sight: Sight, found: Queue) -> Exit:
-    world.talk.error(f"nothing is ready: {found.state}")
+    if found.ready:
+        lost = ", ".join(each.place.spelling for each in found.ready)
+        world.talk.error(f"nothing was taken: others were faster at {lost}", "repeating is safe")
+    else:
+        world.talk.error(f"nothing is ready: {found.state}", hint_of(found.state))
     for line in waiting_lines(found.waiting):
         world.talk.say(line)
-    world.talk.document({**queue_document(found), "left_out": left_out(sight.left)})
+    say_skipped(world, found, sight.left)
+    world.talk.document({**queue_document(found), "ok": False, "left_out": left_out(sight.left)})
     return say_left_out(world, sight.left) or Exit.NO

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from git_claims import child
 from git_claims.cli.render import Document
 from git_claims.cli.world import World
 from git_claims.errors import ClaimError, Exit, NoRepository, Usage
+from git_claims.git.process import end_children
 from git_claims.git.remote import is_called
 from git_claims.protocol.item import Named
 from git_claims.protocol.text import printable
@@ -53,6 +53,8 @@ def of_items(world: World, named: Sequence[Named]) -> World:
     clones = served(world)
     if not clones.is_listed:
         return world
+    if not clones.worlds:
+        raise clones.left[0].error
     found = list(dict.fromkeys(_of_item(clones, each) for each in named))
     if len(found) > 1:
         raise Usage("items of several repositories", "give one command for each repository")
@@ -73,7 +75,7 @@ def side_by_side(clones: Clones, read: Callable[[World], _Read]) -> tuple[list[_
         except BaseException:
             # Ctrl-C reaches this thread alone; the others would wait for their children to the deadline.
             pool.shutdown(wait=False, cancel_futures=True)
-            child.end_all()
+            end_children()
             raise
     found = [each for _, each in done if not isinstance(each, ClaimError)]
     left = [Left(world.name, each) for world, each in done if isinstance(each, ClaimError)]
@@ -124,18 +126,29 @@ def _of_item(clones: Clones, named: Named) -> World:
     found = [world for world in clones.worlds if wanted is None or _is_called(wanted, world)]
     if len(found) == 1:
         return found[0]
-    known = ", ".join(world.repo for world in clones.worlds) or "none"
+    known = ", ".join(map(_name, clones.worlds))
     item = named.item.spelling
     if wanted is None:
         raise Usage(
-            f"'{item}' of which repository? Served are: {known}", f"write it as in '{clones.worlds[0].repo}#{item}'"
+            f"'{item}' of which repository? Served are: {known}", f"write it as in '{_name(clones.worlds[0])}#{item}'"
         )
     what = "fits several" if found else "is none"
     raise Usage(f"'{printable(wanted)}' {what} of the repositories served here: {known}", f"they are listed in {LIST}")
 
 
 def _is_called(wanted: str, world: World) -> bool:
-    return is_called(wanted, world.remote.url, Path(world.directory).resolve().name)
+    try:
+        return is_called(wanted, world.remote.url, world.directory.resolve().name)
+    except ClaimError:
+        # A clone that cannot be served has no name but its directory's; whoever means it is told why.
+        return wanted == world.directory.resolve().name
+
+
+def _name(world: World) -> str:
+    try:
+        return world.repo
+    except ClaimError:
+        return world.name
 
 
 def left_out(left: Sequence[Left]) -> list[Document]:
@@ -148,5 +161,5 @@ def say_left_out(world: World, left: Sequence[Left]) -> Exit:
     for each in left:
         world.talk.warn(f"{printable(each.name)} was left out: {each.error.message}")
         if each.error.hint:
-            world.talk.say(f"hint: {each.error.hint}")
+            world.talk.of_clone(each.name).say(f"hint: {each.error.hint}")
     return Exit.UNKNOWN if left else Exit.DONE

@@ -32,7 +32,7 @@ COMMANDS = {
     "lanes": Place("lanes", "lanes_command", "List this clone's worktrees and whether they hold their claims."),
     "prune-lanes": Place("lanes", "prune_lanes", "Remove worktrees that are released and saved."),
     "push": Place("publishing", "push_command", "Push work, fenced by its claim."),
-    "pr": Place("landing", "pr_command", "Push this lane's branch and open its pull request."),
+    "pr": Place("proposing", "pr_command", "Push this lane's branch and open its pull request."),
     "land": Place("landing", "land", "Merge the pull request when it is green, and release with credit."),
     "exec": Place("publishing", "exec_command", "Run a command for as long as its claim holds."),
     "run": Place("running", "run_command", "Run a worker for one ready issue after another, each verified."),

@@ -1,5 +1,6 @@
 """Commands about the queue: what is ready, and what this chain holds already."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +12,20 @@ from git_claims.cli.options import bare_option_means, edges, open_world
 from git_claims.cli.render import Document, table
 from git_claims.cli.words import qualified
 from git_claims.cli.world import CHAIN_VARIABLE, World
-from git_claims.errors import Exit, NoChain
+from git_claims.errors import BadSettings, Exit, NoChain, NoTrackerHere
 from git_claims.flows.mine import Held, Mine, Todo, held
 from git_claims.flows.select import Seat, read_served
 from git_claims.protocol.graph import dot, mermaid
-from git_claims.protocol.ready import Candidate, Queue, Waiting, Width, queue
+from git_claims.protocol.item import Item
+from git_claims.protocol.ready import Candidate, Queue, State, Waiting, Width, queue
 from git_claims.protocol.served import Served, Skipped
 from git_claims.protocol.text import printable
 
 _TITLE_CHARACTERS = 60
+_HINTS = {
+    State.HITL_ONLY: "what is left waits for people; 'git claim ready' lists it",
+    State.CANNOT_TELL: "repeating is safe",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +37,12 @@ class Sight:
     skipped: tuple[Skipped, ...]
     left: tuple[Left, ...]
     worlds: dict[str, World]
+    queue: Queue
 
     @property
     def seats(self) -> list[Seat]:
         """The edges of each repository."""
         return [seat_of(world) for world in self.worlds.values()]
-
-    @property
-    def queue(self) -> Queue:
-        """What is ready and what is not."""
-        return queue(self.served, self.skipped)
 
 
 class ReadyCommand(click.Command):
@@ -81,7 +83,7 @@ def mine_command(**shared: object) -> Exit:
     """List what this chain holds in every repository served, with its lane and what comes next."""
     world = open_world(shared)
     clones = served(world)
-    if all(each.chain_or_none() is None for each in clones.worlds):
+    if clones.worlds and all(_has_no_chain(each) for each in clones.worlds):
         raise NoChain("no chain is in force here, so no claim can be yours", f"say it with --chain or {CHAIN_VARIABLE}")
     found, left = side_by_side(clones, held_in)
     rows = [(each, mine) for each, holdings in found for mine in holdings.mine]
@@ -93,7 +95,11 @@ def mine_command(**shared: object) -> Exit:
     for each, holdings in found:
         _say_others(each, holdings)
     world.talk.document(
-        {"mine": [_mine_document(each, mine) for each, mine in rows], "left_out": left_out(left), "next": []}
+        {
+            "mine": [_mine_document(each, mine) for each, mine in rows],
+            "left_out": left_out(left),
+            "next": [command for each, mine in rows if (command := _following(each, mine)) is not None],
+        }
     )
     return say_left_out(world, left)
 
@@ -102,12 +108,20 @@ def read_queue(world: World, *, judged: bool) -> Sight:
     """Reads the queue of every clone served, side by side."""
     clones = served(world)
     found, left = side_by_side(clones, lambda each: (each, read_served(seat_of(each), each.now, judged=judged)))
+    if not clones.is_listed and not clones.worlds[0].tracker.shows:
+        raise NoTrackerHere(
+            "there is no tracker here, so there is no queue", "'git claim 42' claims an item by its number"
+        )
     skipped = [each for _, each in found if isinstance(each, Skipped)]
     skipped += [Skipped(each.name, each.error.message) for each in left]
-    sides = {each.repo: each for each, side in found if isinstance(side, Served)}
-    return Sight(
-        clones, tuple(side for _, side in found if isinstance(side, Served)), tuple(skipped), tuple(left), sides
-    )
+    sides: dict[str, tuple[World, Served]] = {}
+    for each, side in found:
+        if isinstance(side, Served):
+            # Two clones of one repository are one queue, worked in the first.
+            sides.setdefault(side.slug.casefold(), (each, side))
+    read = tuple(side for _, side in sides.values())
+    worlds = {side.slug: each for each, side in sides.values()}
+    return Sight(clones, read, tuple(skipped), tuple(left), worlds, queue(read, skipped))
 
 
 def seat_of(world: World) -> Seat:
@@ -138,19 +152,29 @@ def waiting_lines(waiting: Sequence[Waiting]) -> list[str]:
     return table(("ITEM", "NOT READY", "TITLE"), lines) if lines else []
 
 
+def hint_of(state: State) -> str:
+    """What could be done about a queue in which nothing is ready."""
+    return _HINTS.get(state, "'git claim next --wait' waits for more")
+
+
+def say_skipped(world: World, found: Queue, left: Sequence[Left]) -> None:
+    """Names the repositories that have no queue, and why; those that are down are named elsewhere."""
+    said = {each.name for each in left}
+    for skipped in [each for each in found.skipped if each.name not in said]:
+        world.talk.say(f"{skipped.name} was skipped: {skipped.why}")
+
+
 def _say_queue(world: World, found: Queue, left: Sequence[Left]) -> None:
     lines = [[each.place.spelling, str(each.unblocks), _title(each)] for each in found.ready]
     for line in table(("READY", "UNBLOCKS", "TITLE"), lines) if lines else []:
         world.talk.data(line)
     if not lines:
-        world.talk.error(f"nothing is ready: {found.state}")
+        world.talk.error(f"nothing is ready: {found.state}", hint_of(found.state))
     for line in waiting_lines(found.waiting):
         world.talk.data(line)
     for width in found.widths:
         world.talk.say(_width(width))
-    said = {each.name for each in left}
-    for skipped in [each for each in found.skipped if each.name not in said]:
-        world.talk.say(f"{skipped.name} was skipped: {skipped.why}")
+    say_skipped(world, found, left)
 
 
 def _width(width: Width) -> str:
@@ -160,8 +184,8 @@ def _width(width: Width) -> str:
     return f"{width.slug}: {', '.join(parts)}"
 
 
-def _items(items: Sequence[object]) -> str:
-    return ", ".join(getattr(item, "spelling", str(item)) for item in items)
+def _items(items: Sequence[Item]) -> str:
+    return ", ".join(item.spelling for item in items)
 
 
 def _title(entry: Candidate | Waiting) -> str:
@@ -199,6 +223,14 @@ def _width_document(width: Width) -> Document:
     }
 
 
+def _has_no_chain(world: World) -> bool:
+    """Says whether nobody said which chain asks there; a clone that cannot be read says nothing of it."""
+    try:
+        return world.chain_or_none() is None
+    except BadSettings:
+        return False
+
+
 def held_in(world: World) -> tuple[World, Held]:
     """Reads what the chain in force holds in a clone."""
     pattern = world.settings.branch_pattern
@@ -227,14 +259,20 @@ def _mine_line(world: World, mine: Mine) -> list[str]:
 
 
 def _advice(world: World, mine: Mine) -> str:
-    where = f" -C {world.name}" if world.is_listed else ""
+    return _following(world, mine) or "go on in its lane"
+
+
+def _following(world: World, mine: Mine) -> str | None:
+    """The command that comes next; None where the next thing is the work itself."""
+    where = f" -C {shlex.quote(world.name)}" if world.is_listed else ""
+    number = mine.item.spelling + world.chain_option
     match mine.todo:
         case Todo.FINISH | Todo.LAND:
-            return f"git claim{where} land {mine.item.spelling}"
+            return f"git claim{where} land {number}"
         case Todo.RESUME:
-            return "go on in its lane"
+            return None
         case Todo.START:
-            return f"git claim{where} start {mine.item.spelling}"
+            return f"git claim{where} start {number}"
 
 
 def _mine_document(world: World, mine: Mine) -> Document:

@@ -2,10 +2,11 @@
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from git_claims.errors import BadSettings, GitFailed
+from git_claims.errors import BadSettings, GitFailed, NoTrackerHere
 from git_claims.git.process import run
 from git_claims.tracker.location import Location, locate
 from git_claims.tracker.model import Tracker
@@ -13,6 +14,7 @@ from git_claims.tracker.none import NoTracker
 
 if TYPE_CHECKING:
     from git_claims.cli.world import World
+    from git_claims.flows.board import Board
 
 _GITHUB = "github.com"
 _SSH_SECONDS = 10.0
@@ -32,6 +34,14 @@ def find_tracker(world: "World") -> Tracker:
             )
         return NoTracker()
     return _github(world, place)
+
+
+def pulls_board(world: "World") -> "Board":
+    """Returns the board of a command about pull requests, which is nothing without a tracker."""
+    board = world.board()
+    if not board.tracker.shows:
+        raise NoTrackerHere("there is no tracker here, so there are no pull requests", "'git claim push' pushes work")
+    return replace(board, mandatory=True)
 
 
 def _github(world: "World", place: Location) -> Tracker:

@@ -57,11 +57,13 @@ class World:
         self.chain_is_new = False
         self.is_listed = False
         self._name: str | None = None
+        # One command is one chain, also where it asks in several clones.
+        self._minted: list[ChainId] = []
 
     def elsewhere(self, directory: Path, name: str) -> "World":
         """The same command's world of another clone, which a list calls `name`."""
         world = World(directory, self.talk.of_clone(name), self._chain, self._remote_name)
-        world.is_listed, world._name = True, name
+        world.is_listed, world._name, world._minted = True, name, self._minted
         return world
 
     def of_chain(self, chain: ChainId) -> "World":
@@ -173,7 +175,10 @@ class World:
         """Returns the chain in force, or a new one: said, and kept where it can be, before anything is pushed."""
         if (found := self.identity()) is not None:
             return found.chain
+        if self._minted:
+            return self._minted[0]
         chain, self.chain_is_new = minted(), True
+        self._minted.append(chain)
         if self.repository.linked:
             self.keep_lane(Lane(chain))
             self.talk.say(f"chain {chain} (new, kept in this worktree)")

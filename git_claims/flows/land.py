@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from git_claims.errors import Refused, TrackerError
+from git_claims.errors import Refused, TrackerError, Trouble
 from git_claims.flows.board import apply, failures, look
 from git_claims.flows.showing import release_shown
 from git_claims.protocol import signals
 from git_claims.protocol.issue import Edit, PullState
 from git_claims.protocol.item import Item, Kind
-from git_claims.protocol.landing import Move, Step, next_step
-from git_claims.protocol.parents import on_last_part, parent_in
+from git_claims.protocol.landing import Move, Step, next_step, step_after
+from git_claims.protocol.parents import has_open_children, linked_parent, on_last_part, open_parts, parent_in
 from git_claims.protocol.pull import Hindrance, Merging, Outcome, methods_of
 from git_claims.protocol.signals import Release
 
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from git_claims.git.store import Store
     from git_claims.protocol.claim import ChainId, Claim, Seen
     from git_claims.protocol.issue import Issue
-    from git_claims.protocol.pull import Landing, Pull
+    from git_claims.protocol.pull import Landing, Method, Pull
     from git_claims.tracker.model import Tracker
 
 # So many refusals for a head that moves under us are no accident.
 _TRIES = 5
+_SLOWEST = 6
+_MISSES = 3
+_PASSING = {Trouble.SERVER, Trouble.NETWORK, Trouble.TIMEOUT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +57,22 @@ class Patience:
 class Watched:
     """How the watching ended: FINISH where it is merged, RED, STOP with its reason, WAIT where time was over.
 
-    `said` is what the tracker said of a refusal.
+    `said` is what the tracker said of a refusal, `method` how we merged it; None where it was not us who did.
     """
 
     landing: Landing
     step: Step
     said: str = ""
+    method: Method | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What the end of a landing came to. `notes` are what did not land, `parent` the issue that was closed with it."""
+    """What the end of a landing came to. `notes` are what did not land, `parents` the issues closed along with it."""
 
     answers: list[Answer]
     notes: tuple[str, ...]
-    parent: Item | None
+    parents: tuple[Item, ...]
 
 
 def find_pull(tracker: Tracker, branch: str | None, number: int | None) -> Landing:
@@ -77,8 +81,8 @@ def find_pull(tracker: Tracker, branch: str | None, number: int | None) -> Landi
     number = pull.number if pull is not None else number
     landing = tracker.read_landing(number) if number is not None else None
     if landing is None:
-        what = f"no pull request #{number}" if number else f"no pull request of branch '{branch}'"
-        raise Refused(f"there is {what}", "'git claim pr' opens one")
+        of_branch = f" of branch '{branch}'" if branch is not None else " that closes it"
+        raise Refused(f"there is no pull request{f' #{number}' if number else of_branch}", "'git claim pr' opens one")
     return landing
 
 
@@ -88,27 +92,57 @@ def belongs(landing: Landing, repo: str, items: Sequence[Item], branch: str | No
     return landing.pull.head == branch or any((repo.casefold(), item.key) in closes for item in items)
 
 
+def linked_pull(issue: Issue | None) -> int | None:
+    """Returns the pull request that says it closes the issue: the only open one, else the newest merged one."""
+    pulls = issue.pulls if issue is not None else ()
+    opened = [pull.number for pull in pulls if pull.state is PullState.OPEN]
+    if len(opened) > 1:
+        named = ", ".join(f"#{number}" for number in sorted(opened))
+        raise Refused(f"several pull requests would close it: {named}", "say which with --pr N")
+    merged = [pull.number for pull in pulls if pull.state is PullState.MERGED]
+    return max(opened or merged, default=None)
+
+
 def watch(tracker: Tracker, landing: Landing, patience: Patience, *, without_checks: bool) -> Watched:
     """Watches the checks and merges when they are green; believed only when the tracker says that it is merged."""
-    deadline, tries = patience.monotonic() + patience.budget_seconds, _TRIES
+    deadline, tries = patience.monotonic() + patience.budget_seconds, 0
     while True:
-        step = next_step(landing, without_checks=without_checks)
-        patience.notice(landing, step)
-        if step.move is Move.MERGE:
-            if not patience.holds():
-                return Watched(landing, Step(Move.LOST))
-            merging, tries = _merge(tracker, landing), tries - 1
-            watched = _after(merging, landing, tries)
-            if watched is not None:
-                return watched
-            landing = merging.landing or landing
-        elif step.move is not Move.WAIT:
-            return Watched(landing, step)
+        watched = Watched(landing, next_step(landing, without_checks=without_checks))
+        patience.notice(landing, watched.step)
+        if watched.step.move is Move.MERGE:
+            tries += 1
+            watched = _merged(tracker, landing, patience, may_repeat=tries < _TRIES, without_checks=without_checks)
         left = deadline - patience.monotonic()
-        if left <= 0:
-            return Watched(landing, step)
-        patience.sleep(min(left, patience.pause_seconds * (0.75 + patience.jitter() / 2)))
-        landing = tracker.read_landing(landing.pull.number) or landing
+        if watched.step.move is not Move.WAIT or left <= 0:
+            return watched
+        # Each attempt is a write, so a check that does not come is asked after less and less often.
+        pause = patience.pause_seconds * min(1 + tries, _SLOWEST)
+        patience.sleep(min(left, pause * (0.75 + patience.jitter() / 2)))
+        landing = _read_again(tracker, watched.landing, patience)
+
+
+def _merged(
+    tracker: Tracker, landing: Landing, patience: Patience, *, may_repeat: bool, without_checks: bool
+) -> Watched:
+    """Merges, if the claim still holds, and says what came of it."""
+    if not patience.holds():
+        return Watched(landing, Step(Move.LOST))
+    merging, method = _merge(tracker, landing)
+    now, step = merging.landing or landing, step_after(merging, may_repeat=may_repeat, without_checks=without_checks)
+    patience.notice(now, step)
+    return Watched(now, step, merging.said, method if step.move is Move.FINISH else None)
+
+
+def _read_again(tracker: Tracker, landing: Landing, patience: Patience) -> Landing:
+    """Reads it, a few times where nothing was heard: an hour of watching outlasts a short silence."""
+    for misses in range(_MISSES):
+        try:
+            return tracker.read_landing(landing.pull.number) or landing
+        except TrackerError as error:
+            if error.trouble not in _PASSING or misses == _MISSES - 1:
+                raise
+            patience.sleep(patience.pause_seconds)
+    return landing
 
 
 def finish(
@@ -130,10 +164,10 @@ def finish(
 
     def before_the_refs() -> None:
         notes.extend(_without_branch(store, landing))
-        closed.extend(_close_parent(board, items, looked.issues, notes))
+        closed.extend(_close_parents(board, _delivered(items, looked.issues, chain, claims), looked.issues, notes))
 
     answers = release_shown(store, board, looked, items, chain, claims, edit_of, before_refs=before_the_refs)
-    return Finished(answers, tuple(notes), closed[0] if closed else None)
+    return Finished(answers, tuple(notes), tuple(closed))
 
 
 def give_up(
@@ -161,25 +195,14 @@ def _of_branch(tracker: Tracker, branch: str) -> Pull | None:
     return next(iter(is_open or pulls), None)
 
 
-def _merge(tracker: Tracker, landing: Landing) -> Merging:
+def _merge(tracker: Tracker, landing: Landing) -> tuple[Merging, Method | None]:
     """Tries the methods that the repository allows, squash first; a queue has its own."""
-    merging = Merging(Outcome.REFUSED, None, Hindrance.METHOD_FORBIDDEN)
+    merging, tried = Merging(Outcome.REFUSED, None, Hindrance.METHOD_FORBIDDEN), None
     for method in methods_of(landing):
-        merging = tracker.merge(landing, method)
+        merging, tried = tracker.merge(landing, method), method
         if merging.hindrance is not Hindrance.METHOD_FORBIDDEN:
             break
-    return merging
-
-
-def _after(merging: Merging, landing: Landing, tries: int) -> Watched | None:
-    """Returns how it ended; None where it goes on: merged soon, or to be looked at again."""
-    now = merging.landing or landing
-    if merging.outcome is Outcome.MERGED and now.is_merged:
-        return Watched(now, Step(Move.FINISH))
-    passes = merging.hindrance in {Hindrance.HEAD_MOVED, Hindrance.UNSETTLED} and tries > 0
-    if merging.outcome is Outcome.REFUSED and not passes:
-        return Watched(now, Step(Move.STOP, hindrance=merging.hindrance or Hindrance.PROTECTED), merging.said)
-    return None
+    return merging, tried
 
 
 def _without_branch(store: Store, landing: Landing) -> list[str]:
@@ -191,53 +214,53 @@ def _without_branch(store: Store, landing: Landing) -> list[str]:
     return [] if kept is None else [f"branch '{pull.head}' stays on the remote: {kept}"]
 
 
-def _close_parent(
+def _delivered(
+    items: Sequence[Item], issues: Mapping[Item, Issue | None], chain: ChainId, claims: Mapping[Item, Seen]
+) -> list[Item]:
+    """Returns the items that are closed, or were just now along with our claim."""
+    held = {item for item in items if item in claims and claims[item].is_held_by(chain)}
+    return [item for item in items if item in held or ((issue := issues.get(item)) is not None and not issue.is_open)]
+
+
+def _close_parents(
     board: Board, items: Sequence[Item], issues: Mapping[Item, Issue | None], notes: list[str]
 ) -> list[Item]:
-    """Closes the parent whose last child this was. What cannot be read closes nothing."""
+    """Closes each parent whose last child was delivered. What cannot be read closes nothing."""
+    closed: list[Item] = []
     try:
-        return [parent for item in items[:1] if (parent := _done_parent(board, item, issues.get(item), items))]
+        for parent, last in _parents(board, items, issues).items():
+            page = board.tracker.read([parent])[parent]
+            if page is None or not page.is_open or not _is_done(board, parent, items, _repo_of(page)):
+                continue
+            edit = on_last_part(page, parent, last, board.house)
+            failed = [part for each in apply(board, [edit]).values() for part in failures(each)]
+            notes.extend(f"{parent.noun} '{parent.spelling}': {part}" for part in failed)
+            closed.extend([] if failed else [parent])
     except TrackerError as error:
         notes.append(f"whether a parent is done could not be found out: {error.message}")
-        return []
+    return closed
 
 
-def _done_parent(board: Board, item: Item, issue: Issue | None, delivered: Sequence[Item]) -> Item | None:
-    if issue is None or item.kind is not Kind.ISSUE:
-        return None
-    parent = _linked_parent(board, item, delivered) or _named_parent(board, issue, delivered)
-    if parent is None:
-        return None
-    page = board.tracker.read([parent])[parent]
-    if page is None or not page.is_open:
-        return None
-    edit = on_last_part(page, parent, item, board.house)
-    failed = [part for each in apply(board, [edit]).values() for part in failures(each)]
-    return None if failed else parent
+def _parents(board: Board, items: Sequence[Item], issues: Mapping[Item, Issue | None]) -> dict[Item, Item]:
+    """Finds the parents, linked or named, each with the last of its children here."""
+    there = {item: issue for item in items if item.kind is Kind.ISSUE and (issue := issues.get(item)) is not None}
+    families = board.tracker.read_families(there) if there else {}
+    found: dict[Item, Item] = {}
+    for item, issue in there.items():
+        repo = _repo_of(issue)
+        parents = {linked_parent(families[item], repo), parent_in(issue.body, repo)} - {None, *items}
+        found |= {parent: item for parent in parents if parent is not None}
+    return found
 
 
-def _linked_parent(board: Board, item: Item, delivered: Sequence[Item]) -> Item | None:
-    """Returns the parent that the tracker links, where no other child of it is open."""
-    family = board.tracker.read_families([item])[item]
-    if family is None or family.parent is None or not family.parent.is_open:
-        return None
-    parent = Item(Kind.ISSUE, str(family.parent.number))
-    siblings = board.tracker.read_families([parent])[parent]
-    if siblings is None or not siblings.complete:
-        return None
-    done = {each.key for each in delivered}
-    return None if any(child.is_open and str(child.number) not in done for child in siblings.children) else parent
-
-
-def _named_parent(board: Board, issue: Issue, delivered: Sequence[Item]) -> Item | None:
-    """Returns the parent that the text names, where no other open issue names it."""
-    repo = _repo_of(issue)
-    parent = parent_in(issue.body, repo)
-    if parent is None:
-        return None
-    bodies = board.tracker.read_open_bodies()
-    left = [item for item, body in bodies.items() if item not in delivered and parent_in(body, repo) == parent]
-    return None if left else parent
+def _is_done(board: Board, parent: Item, delivered: Sequence[Item], repo: str) -> bool:
+    """Says whether no other child is open: none that is linked, and none whose text names the parent."""
+    if has_open_children(board.tracker.read_families([parent])[parent], repo, delivered):
+        return False
+    left = open_parts(board.tracker.read_open_bodies(), parent, repo, delivered)
+    # A list may lag behind; whoever lands the other child at this moment sees ours in the same way.
+    pages = board.tracker.read(left) if left else {}
+    return not any(page is None or page.is_open for page in pages.values())
 
 
 def _repo_of(issue: Issue) -> str:

@@ -7,12 +7,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from git_claims.errors import TrackerError
+from git_claims.flows.board import branches_of
 from git_claims.flows.lanes import lanes
 from git_claims.flows.release import mine
 from git_claims.protocol import signals
 from git_claims.protocol.issue import PullState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from git_claims.flows.board import Board
@@ -47,7 +49,7 @@ class Mine:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """All that a chain holds in one repository, and how many claims others hold there."""
+    """All that a chain holds in one repository, and what others hold there. `unread`: why no tracker shows it."""
 
     mine: tuple[Mine, ...]
     others: tuple[Item, ...]
@@ -62,13 +64,16 @@ def held(store: Store, workspace: Workspace, board: Board, pattern: str, chain: 
     if not ours:
         return Held((), others)
     rows = lanes(store, workspace, pattern, chain)
-    issues, unread = _issues(board, ours)
+    issues, unread = _issues(board, claims, ours)
     return Held(tuple(_mine(item, claims[item], rows, issues.get(item), board) for item in ours), others, unread)
 
 
-def _issues(board: Board, items: list[Item]) -> tuple[dict[Item, Issue | None], str | None]:
+def _issues(
+    board: Board, claims: Mapping[Item, Seen], items: list[Item]
+) -> tuple[dict[Item, Issue | None], str | None]:
     try:
-        return board.tracker.read(items), None
+        # With their branches: a pull request into another branch than the default one closes nothing.
+        return board.tracker.read(items, branches_of(claims, items)), None
     except TrackerError as error:
         return {}, error.message
 

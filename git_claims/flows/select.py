@@ -22,9 +22,14 @@ if TYPE_CHECKING:
     from git_claims.protocol.issue import Issue
     from git_claims.protocol.item import Item
     from git_claims.protocol.ready import Candidate, Queue
+    from git_claims.protocol.served import Place
 
 # So many lost races in a row are no bad luck any more: whoever calls may come back.
 _STEPS = 16
+# Somebody else has it, or somebody said meanwhile that nobody shall; any other answer is about us.
+_LOST = frozenset({Outcome.HELD, Outcome.NOT_FREE})
+# What one request reads by number.
+_UNSURE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +52,22 @@ class Walked:
 
 
 def read_served(seat: Seat, now: datetime, *, judged: bool) -> Served | Skipped:
-    """Reads one repository: every claim, every open issue. `judged`: also whose holders look gone, a request more."""
+    """Reads one repository: every claim, every open issue, and by number what the list showed too little of.
+
+    `judged`: also whose holders look gone, a request more.
+    """
     board = seat.board
     if not board.tracker.shows:
-        return Skipped(seat.slug, "no tracker shows its issues")
+        return Skipped(seat.slug, "no tracker shows its issues", is_empty=True)
     # Claims first: an issue that is claimed in between shows it by then, and is looked at again before it is taken.
     claims = seat.store.read_all().claims
     issues = board.tracker.read_open()
     if not any(_is_queued(issue, board) for issue in issues) and _has_no_queue(board):
         return Skipped(seat.slug, "it has no queue labels; 'git claim init --labels' makes them", is_empty=True)
     stale = _stale(board, claims, issues, now) if judged else frozenset()
-    return Served(seat.slug, issues, claims, board.house, board.tracker.operator(), stale, seat.directory)
+    served = Served(seat.slug, issues, claims, board.house, board.tracker.operator(), stale, seat.directory)
+    unsure = [place.item for place in queue([served]).unsure][:_UNSURE]
+    return with_pages(served, board.tracker.read(unsure)) if unsure else served
 
 
 def walk(
@@ -68,45 +78,39 @@ def walk(
 ) -> Walked:
     """Walks the ranking until a claim is won; each candidate is read again by its number before it is asked for.
 
-    A lost race reads the claims again, not the lists. Nobody is asked for twice.
+    A lost race reads the claims again, not the lists. Nobody is asked for twice. Where the walk ends without a
+    candidate, what is still ready in its queue was lost in this walk.
     """
     places, known = {seat.slug: seat for seat in seats}, {each.slug: each for each in served}
-    lost: set[str] = set()
+    lost: set[Place] = set()
     for _ in range(_STEPS):
         candidate = _best(queue(list(known.values()), skipped), lost)
         if candidate is None:
             break
         seat, slug, item = places[candidate.place.slug], candidate.place.slug, candidate.place.item
         looked = look(seat.board, [item])
-        known[slug] = _with_page(known[slug], item, looked.issues[item])
+        known[slug] = with_pages(known[slug], looked.issues)
         again = queue(list(known.values()), skipped)
         if candidate.place not in {each.place for each in again.ready}:
             continue
         answer = claim(seat, candidate, looked)
-        if answer.succeeded or answer.outcome is Outcome.UNKNOWN:
+        if answer.outcome not in _LOST:
             return Walked(again, candidate, answer)
-        lost.add(candidate.place.spelling)
+        lost.add(candidate.place)
         known[slug] = replace(known[slug], claims=seat.store.read_all().claims)
+        if answer.outcome is Outcome.NOT_FREE:
+            known[slug] = with_pages(known[slug], look(seat.board, [item]).issues)
     return Walked(queue(list(known.values()), skipped))
 
 
-def held_by(served: Mapping[str, Mapping[Item, Seen]], chain: str) -> list[tuple[str, Item]]:
-    """Returns what a chain holds, repository by repository in their order."""
-    return [
-        (slug, item)
-        for slug, claims in served.items()
-        for item in sorted(claims, key=lambda item: item.order)
-        if (claim := claims[item].claim) is not None and claim.chain == chain
-    ]
+def with_pages(served: Served, pages: Mapping[Item, Issue | None]) -> Served:
+    """Returns what is served with newer pages of some items; None is an item that is not there."""
+    others = [issue for issue in served.issues if issue.item not in pages]
+    return replace(served, issues=[*others, *(page for page in pages.values() if page is not None)])
 
 
-def _best(found: Queue, lost: set[str]) -> Candidate | None:
-    return next((each for each in found.ready if each.place.spelling not in lost), None)
-
-
-def _with_page(served: Served, item: Item, page: Issue | None) -> Served:
-    others = [issue for issue in served.issues if issue.item != item]
-    return replace(served, issues=others if page is None else [*others, page])
+def _best(found: Queue, lost: set[Place]) -> Candidate | None:
+    return next((each for each in found.ready if each.place not in lost), None)
 
 
 def _is_queued(issue: Issue, board: Board) -> bool:

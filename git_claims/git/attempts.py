@@ -1,10 +1,13 @@
 """How often a piece of work was tried in vain: the commits whose checks were red, kept in the clone, item by item."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from git_claims.git.whole_file import replace_file
 from git_claims.protocol.item import Item
+
+_NAME_CHARACTERS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +24,19 @@ class Attempts:
         replace_file(self._file(item), "".join(f"{each}\n" for each in commits))
         return len(commits)
 
-    def forget(self, item: Item) -> None:
-        """Begins anew, for whoever takes the item next."""
+    def begin_anew(self, item: Item) -> None:
+        """Counts from nothing again, for whoever takes the item next. What checks said stays to be read."""
         self._file(item).unlink(missing_ok=True)
 
+    def forget(self, item: Item) -> None:
+        """Drops everything that was noted of an item."""
+        self.begin_anew(item)
+        for log in self.directory.glob(f"{item.name}.*.log"):
+            log.unlink(missing_ok=True)
+
     def keep_log(self, item: Item, name: str, text: str) -> Path:
-        """Keeps what a check said, and returns where."""
-        safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)[:80]
-        path = self.directory / f"{item.name}-{safe}.log"
+        """Keeps what a check said, and returns where; what the same check said before is replaced."""
+        path = self.directory / f"{item.name}.{_file_name(name)}.log"
         self.directory.mkdir(parents=True, exist_ok=True)
         replace_file(path, text + "\n")
         return path
@@ -41,3 +49,11 @@ class Attempts:
 
     def _file(self, item: Item) -> Path:
         return self.directory / f"{item.name}.attempts"
+
+
+def _file_name(name: str) -> str:
+    """Makes a name of a file of any other; two names never come to one."""
+    safe = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "-" for letter in name)
+    if safe == name and 0 < len(name) <= _NAME_CHARACTERS:
+        return name
+    return f"{safe[:_NAME_CHARACTERS]}-{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"

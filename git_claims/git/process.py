@@ -100,3 +100,8 @@ def run(
     except OSError as error:
         raise GitFailed(f"cannot start '{command[0]}': {error.strerror}") from error
     return Finished(ended.status, ended.stdout, ended.stderr)
+
+
+def end_children() -> None:
+    """Ends whatever programs other threads wait for, so that those threads end too."""
+    child.end_all()

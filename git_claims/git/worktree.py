@@ -2,7 +2,7 @@
 branch, index and files, is never touched.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -14,6 +14,7 @@ from git_claims.git.lock import locked
 from git_claims.git.process import Finished, Git
 from git_claims.git.remote import Remote
 from git_claims.git.repository import Repository
+from git_claims.protocol.item import Item
 
 # Keep the remote's default branch as it was when the last lane was cut, and the branches of lanes that were there
 # already. Nobody's tracking refs are moved for it, and none is believed: it may be of a branch that is gone.
@@ -189,41 +190,79 @@ class Workspace:
         if worktree.branch is not None:
             self._remove_landed(worktree.branch)
 
-    def discard(self, branch: str, oid: str) -> str | None:
-        """Removes the worktree and the local branch of work that is merged as `oid`; returns why something stays."""
-        # What was squashed is on no branch any more; by this it is known to be saved, whoever removes it later.
-        self._git.ask("update-ref", f"{_LANDED}/{branch}", oid)
+    def discard(self, branch: str, oid: str, delivered: Iterable[Item] = ()) -> str | None:
+        """Removes the worktree and the local branch of work that is merged as `oid`; returns why something stays.
+
+        `delivered`: the items that were merged. A worktree that works on others stays.
+        """
+        if self._has_commit(oid):
+            # What was squashed is on no branch any more; by this it is known to be saved, whoever removes it later.
+            self._git.ask("update-ref", f"{_LANDED}/{branch}", oid)
         worktree = next((each for each in self.worktrees() if each.branch == branch), None)
-        if worktree is not None and (kept := self._why_not_discarded(worktree, oid)) is not None:
-            return f"{worktree.path} stays: {kept}"
         if worktree is not None:
-            self.remove(worktree)
+            kept = self._why_not_discarded(worktree, oid, set(delivered)) or self._removed(worktree)
+            if kept is not None:
+                return f"{worktree.path} stays: {kept}"
+        if not self._has_commit(oid) and self._has_branch(branch):
+            return f"branch '{branch}' stays here: the commit that was merged is not in this clone"
         return self._remove_landed(branch)
+
+    def _removed(self, worktree: Worktree) -> str | None:
+        try:
+            self.remove(worktree)
+        except ClaimError as error:
+            return error.message
+        return None
 
     def _remove_landed(self, branch: str) -> str | None:
         """Deletes a branch of which all was landed; returns why it stays, None also where nothing of it was."""
-        landed = self._git.run("rev-parse", "--verify", "--quiet", f"{_LANDED}/{branch}").stdout.decode().strip()
-        if not landed:
+        landed, here = self._oid_of(f"{_LANDED}/{branch}"), self._oid_of(f"refs/heads/{branch}")
+        if landed is None:
             return None
-        # Only as it was merged: a commit that came later is nobody's to throw away.
-        gone = self._git.run("update-ref", "-d", f"refs/heads/{branch}", landed)
-        if self._has_branch(branch):
-            return f"branch '{branch}' stays here: {gone.said}"
+        if here is not None and (kept := self._why_branch_stays(branch, here, landed)) is not None:
+            return f"branch '{branch}' stays here: {kept}"
         self._git.run("update-ref", "-d", f"{_LANDED}/{branch}")
         return None
 
-    def _why_not_discarded(self, worktree: Worktree, oid: str) -> str | None:
+    def _why_branch_stays(self, branch: str, here: str, landed: str) -> str | None:
+        """Deletes a branch that is at `here`, unless it is in use or a commit of it was not landed."""
+        used = next((entry for entry in self._entries() if entry.get("branch") == f"refs/heads/{branch}"), None)
+        if used is not None:
+            # git itself would delete it under the feet of whoever stands on it.
+            return f"it is checked out at '{used['worktree']}'"
+        if not self._is_in(here, landed):
+            return "it has commits that were not merged"
+        # Only as it is now: a commit that comes this moment is nobody's to throw away.
+        gone = self._git.run("update-ref", "-d", f"refs/heads/{branch}", here)
+        return gone.said if self._has_branch(branch) else None
+
+    def _why_not_discarded(self, worktree: Worktree, oid: str, delivered: set[Item]) -> str | None:
         if worktree.locked:
             return "it is locked"
+        lane = worktree.lane
+        if lane is None:
+            return "no chain has worked in it, somebody made it by hand"
+        if delivered and (others := [item for item in lane.items if item not in delivered]):
+            return f"it is a lane of {', '.join(f'{item.noun} {item.spelling}' for item in others)} too"
         if worktree.gone:
             return None
-        if Path.cwd().is_relative_to(worktree.path):
+        if any(place.is_relative_to(worktree.path) for place in (Path.cwd(), self._git.directory.resolve())):
             return "we stand in it; 'git claim prune-lanes' removes it from elsewhere"
         git = self._git_in(worktree)
         if git.ask("status", "--porcelain", "-z", "--untracked-files=normal"):
             return "uncommitted changes"
         head = git.run("rev-parse", "--verify", "--quiet", "HEAD").stdout.decode().strip()
-        return None if head == oid else "it has commits that were not merged"
+        return None if self._is_in(head, oid) else "it has commits that were not merged"
+
+    def _oid_of(self, ref: str) -> str | None:
+        return self._git.run("rev-parse", "--verify", "--quiet", ref).stdout.decode().strip() or None
+
+    def _has_commit(self, oid: str) -> bool:
+        """Says whether a commit is in this clone: what was merged may have been pushed from another."""
+        return self._git.run("cat-file", "-e", f"{oid}^{{commit}}").status == 0
+
+    def _is_in(self, older: str, newer: str) -> bool:
+        return older == newer or self._git.run("merge-base", "--is-ancestor", older, newer).status == 0
 
     def _git_in(self, worktree: Worktree) -> Git:
         """git inside another worktree of this clone, which has a private git directory of its own."""

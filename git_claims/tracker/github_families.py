@@ -21,7 +21,7 @@ class Families:
         self._ask, self._repository = ask, repository
 
     def read(self, items: Iterable[Item]) -> dict[Item, Family | None]:
-        """Reads parents and children, one request for each fifty; None where the tracker has no such issue."""
+        """Reads parents and children, one request for each fifty; None where none was told."""
         wanted = list(dict.fromkeys(items))
         found: dict[Item, Family | None] = dict.fromkeys(wanted)
         issues = [item for item in wanted if item.kind is Kind.ISSUE and item.key.isdecimal()]
@@ -36,8 +36,9 @@ class Families:
             return {item: self._family(answer, repository, f"f{item.key}") for item in items}
 
     def _family(self, answer: Answer, repository: Tree, alias: str) -> Family | None:
-        damaged, tree = is_damaged(answer.faults, alias), repository.at(alias)
-        return answers.family_of(tree, is_damaged=damaged) if tree else None
+        tree = repository.at(alias)
+        # Half a family is none: who takes it for whole closes a parent too early.
+        return answers.family_of(tree) if tree and not is_damaged(answer.faults, alias) else None
 
     def open_bodies(self) -> dict[Item, str]:
         """Reads the text of every open issue, one request for each hundred, oldest first."""

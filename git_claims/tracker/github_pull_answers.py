@@ -208,13 +208,13 @@ def linked_of(tree: Tree) -> Linked:
     )
 
 
-def family_of(tree: Tree, *, is_damaged: bool) -> Family:
+def family_of(tree: Tree) -> Family:
     """Reads the parent and the children of an issue."""
     children = [linked_of(each) for each in tree.at("subIssues", "nodes").each if each]
     there = tree.at("subIssues")
     is_whole = bool(there) and there.at("totalCount").number <= len(children) and "parent" in tree.items
     parent = tree.at("parent")
-    return Family(linked_of(parent) if parent else None, tuple(children), is_whole and not is_damaged)
+    return Family(linked_of(parent) if parent else None, tuple(children), is_whole)
 
 
 def reason_of(message: str) -> Hindrance | None:

@@ -138,7 +138,7 @@ class Tracker(Protocol):
         ...
 
     def read_families(self, items: Iterable[Item]) -> dict[Item, Family | None]:
-        """Reads parents and children of issues in one request for each fifty; None where there is no such issue."""
+        """Reads parents and children of issues in one request for each fifty; None where none was told."""
         ...
 
     def read_open_bodies(self) -> dict[Item, str]:

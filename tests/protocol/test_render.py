@@ -191,7 +191,7 @@ def test_table_is_aligned_and_ends_where_its_text_ends() -> None:
 
 def test_listing_shows_bundles_and_what_cannot_be_read() -> None:
     claims = world(("42", "chain-me", "41"), ("43", "chain-other")) | {item("44"): UNREADABLE}
-    assert render.listing_lines(rows(claims, ME), NOW) == [
+    assert render.listing_table([[*render.listing_cells(row, NOW), ""] for row in rows(claims, ME)]) == [
         "ITEM  CHAIN        OPERATOR  HOST  BRANCH  AGE  NOTES",
         "42    chain-me     -         -     -       ?    mine, bundled with 41",
         "43    chain-other  -         -     -       ?",
@@ -221,7 +221,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=2
 @given(texts, texts, st.dictionaries(texts, texts, max_size=3))
 def test_no_view_of_a_record_shows_what_a_terminal_would_obey(chain: str, branch: str, extra: dict[str, str]) -> None:
     state = Seen(Oid("a" * 40), Claim(issue="42", chain=ChainId(chain), branch=branch, extra=tuple(extra.items())))
-    shown = render.listing_lines([Row(item("42"), state, False, None)], NOW)
+    shown = render.listing_cells(Row(item("42"), state, False, None), NOW)
     shown += render.record_lines(item("42"), state, "acme/ledger", NOW)
     assert all(line.isprintable() or not set(line) & {"\x1b", "\n", "\r", "\x9b", "\u202e"} for line in shown)
     assert "\\u001b" not in json.dumps(render.seen_document(state))
