@@ -169,11 +169,12 @@ def _allowed(kind: Kind) -> set[tuple[tuple[str, str], ...]]:
 def may_be_by_hand(issue: Issue) -> bool:
     """Says whether a lone claim label cannot be told from one that a person put there.
 
-    It can where our release was the last that happened and its comment landed; GitHub counts in seconds.
+    It can where nobody locked by hand, and our release was the last that happened and its comment landed; GitHub
+    counts in seconds.
     """
     released = [comment for comment in issue.comments if "<!-- claude-lock-released: " in comment.body]
     locks = [comment for comment in issue.comments if "<!-- claude-lock: " in comment.body]
-    if not released or (locks and "nonce=" not in locks[-1].body):
+    if not released or any("nonce=" not in lock.body for lock in locks):
         return True
     newest = max(event.created_at for event in issue.events)
     return newest.replace(microsecond=0) > released[-1].created_at.replace(microsecond=0)
