@@ -3,9 +3,9 @@
 from datetime import datetime, timedelta
 
 from git_claims.flows.change import Answer
+from git_claims.protocol.bars import Barred
 from git_claims.protocol.claim import Seen
 from git_claims.protocol.item import Item
-from git_claims.protocol.signals import Barred
 from git_claims.protocol.text import in_words, moment, printable
 from git_claims.protocol.transition import Outcome, Reason
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
+from git_claims.protocol.bars import Barred
 from git_claims.protocol.claim import Seen
 from git_claims.protocol.item import Item
 from git_claims.protocol.settlement import Applied, Moved, Settled, Unclear, Untouched, Withheld
-from git_claims.protocol.signals import Barred
 from git_claims.protocol.transition import SUCCEEDED, Decision, Outcome, Reason, Swap, Verdict
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from git_claims.flows.change import Answer
 from git_claims.flows.release import reclaim, release, with_bundles
 from git_claims.flows.take import Wanted, take, take_over
 from git_claims.protocol import signals, staleness
-from git_claims.protocol.signals import Barred, Release
+from git_claims.protocol.bars import Barred, bars, bars_meanwhile
+from git_claims.protocol.signals import Release
 from git_claims.protocol.transition import Outcome, Reason, fresh
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _barred(store: Store, board: Board, looked: Looked, wanted: Wanted, asker: A
             if looked.skipped is None and board.tracker.shows:
                 found[item] = Barred(Reason.NO_SUCH_ITEM, item.name)
             continue
-        bar = signals.bars(issue, item, asker.operator, board.house, even_hitl=board.even_hitl)
+        bar = bars(issue, item, asker.operator, board.house, even_hitl=board.even_hitl)
         if bar is not None:
             found[item] = bar
     held = store.read(found) if found else {}
@@ -254,7 +255,7 @@ def _was_ready(board: Board, issue: Issue | None) -> frozenset[str]:
 def _barred_meanwhile(edited: Edited, item: Item, asker: Asker, board: Board) -> Barred | None:
     if edited.issue is None:
         return None
-    return signals.bars_meanwhile(edited.issue, item, asker.operator, board.house, even_hitl=board.even_hitl)
+    return bars_meanwhile(edited.issue, item, asker.operator, board.house, even_hitl=board.even_hitl)
 
 
 def _undone(

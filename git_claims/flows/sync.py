@@ -174,7 +174,10 @@ def _orphans(item: Item, issue: Issue | None, seen: View, board: Board, names: f
 
     Only a marker with a nonce is ours: people lock by hand too.
     """
-    if issue is None or item in seen.claims or item.kind is Kind.PULL:
+    if issue is None or item.kind is Kind.PULL:
+        return
+    if item in seen.claims:
+        yield from _lost(item, issue, seen.claims[item].claim, board, names)
         return
     left = signals.left_behind(issue, names, board.house)
     if left is not None:
@@ -198,6 +201,16 @@ def _orphans(item: Item, issue: Issue | None, seen: View, board: Board, names: f
         )
         edit = signals.on_release(issue, item, claim, board.house, Release.MERGED, pull=merged.number, base=merged.base)
         yield Found(item, Drift.MERGED, f"pull request #{merged.number} is merged; its lock is still there", edit)
+
+
+def _lost(item: Item, issue: Issue, claim: Claim | None, board: Board, names: frozenset[str]) -> Iterator[Found]:
+    """Finds locks of ours on an item that another login holds."""
+    holders = {name.casefold() for name in (claim.operator, claim.chain) if name} if claim else names
+    for marker in live_markers(board.house.marker, issue.comments):
+        operator = marker.operator.casefold()
+        if operator in names and operator not in holders and marker.field("nonce"):
+            edit = signals.on_lost(issue, item, marker, board.house)
+            yield Found(item, Drift.NO_CLAIM, f"a lock of '{marker.operator}', and somebody else holds it", edit)
 
 
 def _delivered(issue: Issue, since: datetime | None) -> PullRequest | None:

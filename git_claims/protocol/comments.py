@@ -92,6 +92,15 @@ def release_comment(
     return ending_comment(f"{said}\n\n{note}" if note else said, operator_of(claim), house, nonce)
 
 
+def also_ended(comment: str, owed: Claim | None, house: House, nonce: str) -> str:
+    """A comment that ends, before its own, the lock of whom a claim was taken from where nobody said so."""
+    if owed is None:
+        return comment
+    ended = _released_marker(operator_of(owed), house, f"{nonce}-taken")
+    said, own_marker, rest = comment.rpartition("<!-- ")
+    return _guarded(house, f"{said}It was taken from {whose(owed)}.\n\n{ended}\n{own_marker}{rest}")
+
+
 def ending_comment(said: str, operator: str, house: House, nonce: str) -> str:
     """A comment after which the operator's lock counts no more."""
     return _guarded(house, f"{said}\n\n{_released_marker(operator, house, nonce)}")

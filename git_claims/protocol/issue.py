@@ -90,6 +90,15 @@ class Issue:
     body: str = ""
     newest_commit: datetime | None = None
 
+    def present(self, *names: str) -> frozenset[str]:
+        """Returns the labels of those names as the issue spells them; upper and lower case are one label."""
+        wanted = {name.casefold() for name in names if name}
+        return frozenset(label for label in self.labels if label.casefold() in wanted)
+
+    def assigned(self, login: str | None) -> frozenset[str]:
+        """Returns that login as the issue spells it, if it is assigned."""
+        return frozenset(each for each in self.assignees if login is not None and each.casefold() == login.casefold())
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:

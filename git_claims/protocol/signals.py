@@ -4,12 +4,13 @@ Signals report; they never decide who holds an item. Every edit is additive or s
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from git_claims.protocol.claim import Claim
 from git_claims.protocol.comments import (
     Release,
+    also_ended,
     as_claim,
     can_stand,
     check_text,
@@ -36,16 +37,12 @@ from git_claims.protocol.issue import Edit, Issue, PullRequest, PullState
 from git_claims.protocol.item import Item
 from git_claims.protocol.marker import Marker, live_markers, read_markers
 from git_claims.protocol.text import moment
-from git_claims.protocol.transition import Reason
 
 __all__ = [
-    "Barred",
     "House",
     "Labels",
     "PathStyle",
     "Release",
-    "bars",
-    "bars_meanwhile",
     "check_text",
     "check_words",
     "definitions",
@@ -57,6 +54,7 @@ __all__ = [
     "on_adopt",
     "on_ci_done",
     "on_hold",
+    "on_lost",
     "on_orphan",
     "on_reclaim",
     "on_release",
@@ -73,48 +71,12 @@ __all__ = [
 _CLOCKS_APART = timedelta(minutes=5)
 
 
-@dataclass(frozen=True, slots=True)
-class Barred:
-    """Why an item that no ref claims is not free all the same, and whom or what that names."""
-
-    reason: Reason
-    who: str
-
-
-def bars(issue: Issue, item: Item, operator: str | None, house: House, *, even_hitl: bool) -> Barred | None:
-    """Returns why the item must not be taken; None where nothing speaks against it."""
-    labels = house.labels
-    if issue.item.kind is not item.kind:
-        return Barred(Reason.OTHER_KIND, issue.item.name)
-    if not issue.is_open:
-        return Barred(Reason.CLOSED, issue.url)
-    if _present(issue, labels.hold):
-        return Barred(Reason.HOLD, labels.hold)
-    if _present(issue, labels.hitl) and not even_hitl:
-        return Barred(Reason.WAITING_FOR_HUMAN, labels.hitl)
-    others = [login for login in issue.assignees if login not in _assigned(issue, operator)]
-    if others:
-        return Barred(Reason.ASSIGNED, ", ".join(others))
-    live = live_markers(house.marker, issue.comments)
-    if live and not live[0].is_of(operator):
-        return Barred(Reason.FOREIGN_MARKER, live[0].operator)
-    if _present(issue, labels.claim) and not live and not _assigned(issue, operator):
-        return Barred(Reason.FOREIGN_LABEL, labels.claim)
-    return None
-
-
-def bars_meanwhile(issue: Issue, item: Item, operator: str | None, house: House, *, even_hitl: bool) -> Barred | None:
-    """The same of the state that our own write returned: the claim label stands in it and says nothing."""
-    unlabelled = replace(issue, labels=issue.labels - _present(issue, house.labels.claim))
-    return bars(unlabelled, item, operator, house, even_hitl=even_hitl)
-
-
 def left_behind(issue: Issue, names: frozenset[str], house: House) -> Marker | None:
     """Returns the release of ours whose write did not take the claim label off; None where somebody acted since.
 
     `names` are what markers call us, folded. Whoever changed anything after it may have put the label there by hand.
     """
-    if not _present(issue, house.labels.claim) or live_markers(house.marker, issue.comments):
+    if not issue.present(house.labels.claim) or live_markers(house.marker, issue.comments):
         return None
     ended = [marker for comment in issue.comments for marker in read_markers(released_marker(house), comment)]
     last = max(ended, key=lambda marker: marker.at, default=None)
@@ -147,9 +109,9 @@ def on_take(
         item,
         add_labels=_missing(issue, house.labels.claim),
         # Whoever takes an item up again ends its waiting too.
-        remove_labels=_present(issue, house.labels.ready, house.labels.blocked, house.labels.ci_monitoring),
-        add_assignees=frozenset({ours} if ours and not _assigned(issue, ours) else ()),
-        remove_assignees=_assigned(issue, previous.operator if previous else None) - _assigned(issue, ours),
+        remove_labels=issue.present(house.labels.ready, house.labels.blocked, house.labels.ci_monitoring),
+        add_assignees=frozenset({ours} if ours and not issue.assigned(ours) else ()),
+        remove_assignees=issue.assigned(previous.operator if previous else None) - issue.assigned(ours),
         comment=None if told else _comment_of_take(claim, previous, house),
         comment_nonce=sign_of(claim.nonce) if claim.nonce else None,
     )
@@ -177,12 +139,15 @@ def on_release(
     back_to_queue = outcome in {Release.ABANDONED, Release.PLAIN} and issue.is_open
     swapped = {Release.BLOCKED: labels.blocked, Release.CI_MONITORING: labels.ci_monitoring}.get(outcome, "")
     leaves = outcome is Release.ABANDONED or back_to_queue
+    # A take-over that died before it was told leaves whom it took from as if they still held it.
+    owed = _taken_from(issue, claim, house)
     return Edit(
         item,
         add_labels=_missing(issue, labels.ready if back_to_queue else swapped),
-        remove_labels=_present(issue, labels.claim),
-        remove_assignees=_assigned(issue, claim.operator) if leaves else frozenset(),
-        comment=None if told else comment,
+        remove_labels=issue.present(labels.claim),
+        remove_assignees=issue.assigned(claim.operator if leaves else None)
+        | issue.assigned(owed.operator if owed else None),
+        comment=None if told and owed is None else also_ended(comment, owed, house, nonce),
         comment_nonce=sign_of(nonce),
         close=outcome is Release.MERGED and issue.is_open,
     )
@@ -190,7 +155,7 @@ def on_release(
 
 def on_ci_done(issue: Issue, item: Item, house: House) -> Edit:
     """The edit after CI ended: the label that said it still runs goes."""
-    return Edit(item, remove_labels=_present(issue, house.labels.ci_monitoring))
+    return Edit(item, remove_labels=issue.present(house.labels.ci_monitoring))
 
 
 def on_reclaim(issue: Issue, item: Item, claim: Claim, house: House, by: str | None) -> Edit:
@@ -207,6 +172,18 @@ def on_orphan(issue: Issue, item: Item, marker: Marker, house: House) -> Edit:
     known = nonce if nonce and can_stand("nonce", nonce, house) else marker.comment_id
     said = f"Reconciled: the lock of `{marker.operator}` has no claim any more."
     return _back_to_queue(issue, item, house, marker.operator, said, f"{known}-orphan")
+
+
+def on_lost(issue: Issue, item: Item, marker: Marker, house: House) -> Edit:
+    """The edit for a lock of ours on an item that somebody else holds: what is theirs stays."""
+    nonce = _unsaid(issue, f"{marker.field('nonce') or marker.comment_id}-lost")
+    said = f"Reconciled: the lock of `{marker.operator}` has no claim any more; the item is claimed by another."
+    return Edit(
+        item,
+        remove_assignees=issue.assigned(marker.operator),
+        comment=ending_comment(said, marker.operator, house, nonce),
+        comment_nonce=sign_of(nonce),
+    )
 
 
 def on_step(issue: Issue, item: Item, claim: Claim, house: House, said: str, *, again: bool = False) -> Edit:
@@ -231,8 +208,8 @@ def on_adopt(issue: Issue, item: Item, claim: Claim, previous: Claim, house: Hou
     return Edit(
         item,
         add_labels=_missing(issue, house.labels.claim),
-        add_assignees=frozenset() if _assigned(issue, ours) else frozenset({ours}),
-        remove_assignees=_assigned(issue, theirs),
+        add_assignees=frozenset() if issue.assigned(ours) else frozenset({ours}),
+        remove_assignees=issue.assigned(theirs),
         comment=None if stands(issue, sign) else passed_on_comment(claim, previous, house, said),
         comment_nonce=sign,
     )
@@ -256,7 +233,7 @@ def on_hold(
     if not name:
         return Edit(item)
     ended = Edit(item) if claim is None else on_release(issue, item, claim, house, Release.PLAIN)
-    if bool(_present(issue, name)) is hold:
+    if bool(issue.present(name)) is hold:
         return ended
     said = hold_words(house, hold=hold, who=who, why=why)
     comment, nonce = hold_comment(issue, house, said, ended.comment)
@@ -264,18 +241,18 @@ def on_hold(
     return replace(
         told,
         add_labels=told.add_labels | (_missing(issue, name) if hold else frozenset()),
-        remove_labels=told.remove_labels | (frozenset() if hold else _present(issue, name)),
+        remove_labels=told.remove_labels | (frozenset() if hold else issue.present(name)),
     )
 
 
 def ready_labels(issue: Issue, house: House) -> frozenset[str]:
     """Returns the label of the queue, as the repository spells it, if it is on the issue."""
-    return frozenset({house.labels.ready} if _present(issue, house.labels.ready) else ())
+    return frozenset({house.labels.ready} if issue.present(house.labels.ready) else ())
 
 
 def is_held(issue: Issue, house: House) -> bool:
     """Says whether the hold label is on it."""
-    return bool(_present(issue, house.labels.hold))
+    return bool(issue.present(house.labels.hold))
 
 
 def opened_at(issue: Issue, claim: Claim, house: House) -> datetime | None:
@@ -365,8 +342,8 @@ def _back_to_queue(issue: Issue, item: Item, house: House, operator: str, said: 
     return Edit(
         item,
         add_labels=_missing(issue, house.labels.ready) if issue.is_open else frozenset(),
-        remove_labels=_present(issue, house.labels.claim),
-        remove_assignees=_assigned(issue, operator),
+        remove_labels=issue.present(house.labels.claim),
+        remove_assignees=issue.assigned(operator),
         comment=None if told else ending_comment(said, operator, house, nonce),
         comment_nonce=sign_of(nonce),
     )
@@ -384,15 +361,4 @@ def _unsaid(issue: Issue, nonce: str) -> str:
 
 
 def _missing(issue: Issue, name: str) -> frozenset[str]:
-    return frozenset({name} if name and not _present(issue, name) else ())
-
-
-def _present(issue: Issue, *names: str) -> frozenset[str]:
-    """Returns the labels of those names as the issue spells them; upper and lower case are one label."""
-    wanted = {name.casefold() for name in names if name}
-    return frozenset(label for label in issue.labels if label.casefold() in wanted)
-
-
-def _assigned(issue: Issue, login: str | None) -> frozenset[str]:
-    """Returns that login as the issue spells it, if it is assigned."""
-    return frozenset(each for each in issue.assignees if login is not None and each.casefold() == login.casefold())
+    return frozenset({name} if name and not issue.present(name) else ())

@@ -127,3 +127,39 @@ def test_labels_are_the_same_label_in_any_spelling(github: GitHub, octo: ForkedA
     github.rename_label("hold", "Hold")
     github.label(42, "Hold")
     assert "held by label 'hold'" in octo.claim("sync").stdout
+
+
+@pytest.fixture
+def may_force(octo: ForkedAgent, ada: ForkedAgent) -> None:
+    for agent in (octo, ada):
+        (agent.clone.path / ".claims.toml").write_text('take.force = "allow"\n')
+
+
+def test_a_take_over_that_was_never_told_is_told_by_its_release(
+    github: GitHub, octo: ForkedAgent, ada: ForkedAgent, may_force: None
+) -> None:
+    issue = github.add_issue(42, labels=["ready"])
+    ada.claim("42", check=0)
+    github.mood("down", only="writes")
+    octo.claim("take", "42", "--force", "--reason", "late", check=0)
+    github.calm()
+    octo.claim("release", "42", "--abandoned", check=0)
+    assert (issue.assignees, issue.labels) == ([], ["ready"])
+    assert "It was taken from `ada`" in issue.comments[-1].body
+    ada.claim("42", check=0)
+
+
+def test_a_lock_on_what_another_login_holds_by_now_is_ended_by_the_sync_of_whose_it_was(
+    github: GitHub, octo: ForkedAgent, ada: ForkedAgent, may_force: None
+) -> None:
+    issue = github.add_issue(42, labels=["ready"])
+    ada.claim("42", check=0)
+    github.mood("down", only="writes")
+    octo.claim("take", "42", "--force", "--reason", "late", "--chain", "chain-1", check=0)
+    github.calm()
+    octo.claim("take", "42", "--force", "--reason", "later", check=0)
+    assert sorted(issue.assignees) == ["ada", "octo"]
+    ada.claim("sync", check=0)
+    assert (issue.assignees, issue.labels) == (["octo"], ["in-progress"])
+    assert ada.claim("sync").stdout == octo.claim("sync").stdout == "claims and tracker agree\n"
+    assert list(octo.clone.server.refs()) == ["refs/claims/issue-42"]

@@ -11,14 +11,24 @@ from hypothesis import strategies as st
 
 from git_claims.errors import BadSettings
 from git_claims.git.config import FILE, SETTINGS, GitConfig, parse_file, read_git_config
+from git_claims.protocol.house import Labels
 from tests.edges.opening import open_git, open_settings
 from tests.places import Clone, Server, make_clone, run_git
+
+# An empty name switches the label's rule off.
+LABEL = ["'on it'", "''", "'Área/1'"], ["'a,b'", '"tab\\there"', "1"]
 
 # Of each key: what may stand there, written as TOML, and what may not.
 KEYS: dict[str, tuple[list[str], list[str]]] = {
     "namespace": (["'refs/claims'", "'refs/heads/claims'"], ["'refs/other'", "'refs/claims/'", "''", "1"]),
     "remote": (["'upstream'", "'a/b'"], ["''", "'-x'", "true"]),
-    "tracker": (["'auto'", "'none'"], ["'jira'", "''", "[]"]),
+    "tracker": (["'auto'", "'github'", "'none'"], ["'jira'", "''", "[]"]),
+    "labels.enabled": (["true", "false"], ["'yes'", "0"]),
+    **{f"labels.{name}": LABEL for name in Labels.__dataclass_fields__},
+    "signals.marker": (["'agent-lock'", "'lock2'"], ["'Agent lock'", "''", "'a-->'", "1"]),
+    "signals.required": (["true", "false"], ["'true'", "1"]),
+    "signals.worktree_path": (["'absolute'", "'name'", "'none'"], ["'relative'", "''", "false"]),
+    "bot_trigger": (["'@robot'", "''"], ["1", "[]"]),
     "branch.pattern": (
         ["'feature/{number}-{slug}'", "'{number}'"],
         ["'{slug}'", "''", "'{user}/{number}'", "2026-11-30"],
@@ -26,6 +36,8 @@ KEYS: dict[str, tuple[list[str], list[str]]] = {
     "take.force": (["'terminal'", "'allow'", "'never'"], ["'always'", "true"]),
     "worktree.dir": (["'../lanes'", "'/srv/lanes'"], ["''", "' '", "'-x'", "1"]),
     "integration_branch": (["'develop'"], ["''", "'--all'", "false"]),
+    "stale.policy": (["'human'", "'window'"], ["'never'", "''"]),
+    "stale.pr_window": (["'30m'"], ["'soon'", "''", "60"]),
     "stale.window": (["'90s'", "'2d'"], ["'soon'", "''", "'1.5h'", "24"]),
     "hook.unclaimed": (["'refuse'", "'warn'"], ["'allow'", "false"]),
     "hook.strict": (["true", "false"], ["'true'", "1", "[true]"]),

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_claims.protocol.bars import Barred, bars
 from git_claims.protocol.claim import Claim
 from git_claims.protocol.house import House, Labels
 from git_claims.protocol.issue import Comment, Issue, PullState
 from git_claims.protocol.item import Item, Kind
 from git_claims.protocol.marker import live_markers
-from git_claims.protocol.signals import Barred, bars, foreign_markers, on_take
+from git_claims.protocol.signals import foreign_markers, on_take
 from git_claims.protocol.transition import Reason
 from tests.protocol.shown import FORTY_TWO, HOUSE, OURS, PAGE, SEVENTEEN, applied, lock, page, pull, said, unlock
 

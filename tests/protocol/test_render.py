@@ -15,8 +15,8 @@ from git_claims.cli.render import Talk
 from git_claims.errors import CannotTell, Exit, NoChain, NoRemote
 from git_claims.flows.change import Answer
 from git_claims.flows.listing import Look, Row, rows
+from git_claims.protocol.bars import Barred
 from git_claims.protocol.claim import KEYS, ChainId, Claim, Oid, Seen
-from git_claims.protocol.signals import Barred
 from git_claims.protocol.transition import Outcome, Reason
 from tests.protocol.memory import item, seen, world
 

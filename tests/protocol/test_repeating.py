@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_claims.protocol.bars import bars
 from git_claims.protocol.claim import Claim
 from git_claims.protocol.comments import postable
 from git_claims.protocol.issue import Edit, Issue
 from git_claims.protocol.signals import (
     Release,
-    bars,
     on_reclaim,
     on_step,
 )
