@@ -133,15 +133,15 @@ def test_nothing_that_becomes_ready_in_time_is_a_no(github: GitHub, octo: Forked
 
 
 def test_worker_may_release_its_claim_and_go_on(octo: ForkedAgent, one: None) -> None:
-    script = "git claim release --blocked --reason api >/dev/null; sleep 2; git claim report halted --reason api"
-    answer = run(octo, script, "--check-every", "200ms")
+    script = "git claim release --blocked --reason api >/dev/null; sleep 3; git claim report halted --reason api"
+    answer = run(octo, script, "--check-every", "1s")
     assert answer.status == 1 and "halted: api" in answer.stderr, answer
 
 
 def test_worker_whose_claim_is_taken_away_is_stopped(octo: ForkedAgent, one: None) -> None:
-    (octo.clone.path / ".claims.toml").write_text('take.force = "allow"\n')
-    script = "git claim take 42 --force --reason mine --chain chain-b >/dev/null; sleep 30; echo not stopped"
-    answer = run(octo, script, "--check-every", "200ms")
+    taken = "git claim take 42 --force --reason mine --chain chain-b >/dev/null"
+    script = f"echo 'take.force = \"allow\"' >.claims.toml; {taken}; sleep 30; echo not stopped"
+    answer = run(octo, script, "--check-every", "1s")
     assert answer.status == 1 and ": lost: " in answer.stderr and "not stopped" not in answer.stdout, answer
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ def place(number: int, slug: str = LEDGER) -> Place:
 
 
 def look(
-    holders: dict[int, ChainId | None] | None = None, stale: set[int] = set(), ready: set[int] = set()
+    holders: dict[int, ChainId | None] | None = None, stale: Iterable[int] = (), ready: Iterable[int] = ()
 ) -> Snapshot:
     return Snapshot(
         {place(number): chain for number, chain in (holders or {}).items()},

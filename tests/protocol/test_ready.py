@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_claims.protocol.bars import bars
 from git_claims.protocol.claim import Oid, Seen
 from git_claims.protocol.house import Labels
 from git_claims.protocol.issue import Blocker, Issue
@@ -15,7 +16,6 @@ from git_claims.protocol.item import Item, Kind
 from git_claims.protocol.obstacles import Because, Cause
 from git_claims.protocol.ready import Candidate, queue
 from git_claims.protocol.served import Place
-from git_claims.protocol.signals import bars
 from tests.protocol.queued import HOME, alone, done, held, issue, number, open_, ranked, reasons, served, waiting
 from tests.protocol.shown import FORTY_TWO, HOUSE, lock, unlock
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,6 @@ def test_empty_queue_ends_it_without_a_worker(stop: Stop) -> None:
 
 
 def test_piece_that_only_had_to_be_finished_counts_and_needs_no_worker() -> None:
-    begun = iter([Delivered(turn(42), 57), Stop.DRAINED])
+    begun: Iterator[Delivered | Stop] = iter((Delivered(turn(42), 57), Stop.DRAINED))
     ended = run(3, lambda _: next(begun), lambda _: Worked(1, read("")), lambda *_: None, lambda _: None)
     assert (ended.stop, [each.pull for each in ended.delivered]) == (Stop.DRAINED, [57])
