@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import pkgutil
 import re
@@ -10,23 +11,27 @@ import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 import git_claims
 from git_claims.cli.main import cli
-from git_claims.errors import ClaimError, Exit
+from git_claims.errors import ClaimError, Exit, Trouble
 from git_claims.flows.doctor import Level
 from git_claims.flows.lanes import LaneState
+from git_claims.flows.mine import Todo
 from git_claims.git.config import SETTINGS
 from git_claims.git.hooks import HookState
 from git_claims.git.repository import MINIMUM_GIT
+from git_claims.protocol.obstacles import Cause
+from git_claims.protocol.ready import State
 from git_claims.protocol.transition import Outcome, Reason
 from tests.agents import Agent, Answer
 from tests.conftest import MakeAgent
 from tests.forked import ForkedAgent, forked
+from tests.github_double import GitHub
 from tests.pages import (
     PACKAGE,
     PAGES,
@@ -42,7 +47,7 @@ from tests.pages import (
     read_page,
     subsections,
 )
-from tests.places import Clone, Server
+from tests.places import Clone, Server, make_clone
 from tests.transports import needs
 
 PAGE = read_page(PAGES[0])
@@ -163,6 +168,7 @@ def test_oldest_git_is_that_of_the_program() -> None:
 def test_outcomes_and_reasons_are_those_of_the_program() -> None:
     assert PAGE["JSON OUTPUT/Outcomes"].names == list(Outcome)
     assert PAGE["JSON OUTPUT/Reasons"].names == list(Reason)
+    assert PAGE["JSON OUTPUT/Reasons of waiting"].names == list(Cause)
 
 
 def test_reasons_of_failures_are_those_that_errors_carry() -> None:
@@ -170,7 +176,8 @@ def test_reasons_of_failures_are_those_that_errors_carry() -> None:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     kinds: list[type[ClaimError]] = [ClaimError, *_kinds(ClaimError)]
-    assert set(PAGE["JSON OUTPUT/Reasons of failures"].names) == {kind.reason for kind in kinds}
+    expected = {kind.reason for kind in kinds} | set(Trouble)
+    assert set(PAGE["JSON OUTPUT/Reasons of failures"].names) == expected
 
 
 def _kinds(kind: type[ClaimError]) -> Iterator[type[ClaimError]]:
@@ -181,10 +188,16 @@ def _kinds(kind: type[ClaimError]) -> Iterator[type[ClaimError]]:
 
 @pytest.mark.parametrize(
     ("part", "key", "words"),
-    [("Lanes", "state", LaneState), ("Hook", "state", HookState), ("Doctor", "level", Level)],
+    [
+        ("Lanes", "state", LaneState),
+        ("Hook", "state", HookState),
+        ("Doctor", "level", Level),
+        ("Queue", "state", State),
+        ("Mine", "todo", Todo),
+    ],
 )
 def test_words_that_a_key_may_have_are_all_named(part: str, key: str, words: Iterable[str]) -> None:
-    assert bold(PAGE[f"JSON OUTPUT/{part}"][key].text) == list(words)
+    assert sorted(bold(PAGE[f"JSON OUTPUT/{part}"][key].text)) == sorted(words)
 
 
 def test_settings_are_those_of_the_program_and_so_are_their_defaults() -> None:
@@ -192,7 +205,7 @@ def test_settings_are_those_of_the_program_and_so_are_their_defaults() -> None:
     assert part.names == list(SETTINGS)
     for key, setting in SETTINGS.items():
         text = plain(part[key].text).replace("\n", " ")
-        default = {"": "", False: "false", (): "[]"}.get(setting.default, str(setting.default))
+        default = {"": "", False: "false", True: "true", (): "[]"}.get(setting.default, str(setting.default))
         assert f"Default: {default}" in text, key
 
 
@@ -225,14 +238,22 @@ def described() -> dict[str, Part]:
 
 
 def printers() -> list[tuple[str, str]]:
-    """Each command with the subsection whose first line names it."""
+    """Each command, perhaps with an option, and the subsection whose first line names it."""
     first = {title: re.match(r"Printed by (.*?)\.$", part.text, re.MULTILINE) for title, part in described().items()}
-    return [(name, title) for title, printed in first.items() if printed for name in bold(printed[1])]
+    named = [(name, title) for title, printed in first.items() if printed for name in bold(printed[1])]
+    return [(name, title) for name, title in named if name.partition(" --")[0] in COMMANDS]
 
 
 def test_every_document_is_described_once() -> None:
     expected = [name for name, command in COMMANDS.items() if "--json" in options(command)]
-    assert sorted(name for name, _ in printers()) == sorted(expected)
+    assert sorted(name for name, _ in printers() if name in COMMANDS) == sorted(expected)
+
+
+# What stands under these keys is described in a place of its own.
+BELOW = {
+    **{"claim": "A claim", "rival": "A claim", "items": "Answers", "left_out": "Left out"},
+    **{"pulls": "Listing", "staleness": "Listing"},
+}
 
 
 @dataclass(slots=True)
@@ -245,15 +266,16 @@ class Documents:
     def see(self, agent: Agent, words: str, stdin: str | None = None) -> Answer:
         """Runs a command and notes the keys of its document."""
         answer = agent.claim(*words.split(), "--json", stdin=stdin)
-        name = next(name for name in COMMANDS if f"{words} ".startswith(f"{name} "))
+        name = max((name for name, _ in printers() if f"{words} ".startswith(f"{name} ")), key=len)
         self.seen.add(name)
-        self._note("Failure" if "error" in answer.json else dict(printers())[name], answer.json)
+        for document in [answer.json] if name != "watch" else map(json.loads, answer.stdout.splitlines()):
+            self._note("Failure" if "error" in document else dict(printers())[name], document)
         return answer
 
     def _note(self, part: str, document: dict[str, object]) -> None:
         for key, value in document.items():
             self.keys[part].add(key)
-            below = {"claim": "A claim", "rival": "A claim", "items": "Answers"}.get(key, part)
+            below = BELOW.get(key, part)
             for each in value if isinstance(value, list) else [value]:
                 if isinstance(each, dict) and key != "extra":
                     self._note(below, each)
@@ -265,13 +287,19 @@ IN_CLONE = """
     whoami; init; doctor; demo --agents 2 --issues 1
 """
 IN_LANE = "push; lanes; prune-lanes --dry-run"
+ON_GITHUB = """
+    ready; next; next --pin 41; mine; ls; show 42; sync --dry-run; sync --release-idle --dry-run; hold 41 --reason why
+    unhold 41; release --ci-done 41; init --labels; watch --for 1s
+"""
 
 
 def each_of(commands: str) -> list[str]:
     return [words.strip() for words in re.split(r"[;\n]", commands.strip())]
 
 
-def test_every_key_of_every_document_is_described_and_no_other(make_agent: MakeAgent, server: Server) -> None:
+def test_every_key_of_every_document_is_described_and_no_other(
+    make_agent: MakeAgent, server: Server, github: GitHub, tmp_path: Path
+) -> None:
     # Over 3 s: every command that has a document is run.
     agent, documents = make_agent(), Documents()
     agent.clone.config("claim.allowReclaimWithoutTerminal", "true")
@@ -284,8 +312,27 @@ def test_every_key_of_every_document_is_described_and_no_other(make_agent: MakeA
         documents.see(ForkedAgent(Clone(path, server, linked=True), agent.chain), words)
     for line in (f"refs/heads/42-fix {'1' * 40} refs/heads/42-fix {'0' * 40}\n", ""):
         documents.see(agent, "hook pre-push origin", line)
+    for words in each_of(ON_GITHUB):
+        documents.see(_at_desk(github, tmp_path) if words in {"ready", "mine"} else _on_github(github, tmp_path), words)
     assert documents.seen == dict(printers()).keys()
     assert documents.keys == {title: set(part.names) for title, part in described().items()}
+
+
+def _on_github(github: GitHub, root: Path) -> ForkedAgent:
+    """An agent whose claim of an issue with a pull request was never shown."""
+    if not (root / "octo").exists():
+        github.add_issue(41, labels=["ready", "afk"])
+        github.add_issue(42, labels=["afk"])
+        github.add_pull(57, head="42-fix", closes=42)
+        github.server.plant_claim("issue-42", "chain-octo", operator="octo", branch="42-fix")
+        make_clone(github.server, root, "octo")
+    return ForkedAgent(Clone(root / "octo", github.server), "chain-octo", github.environment("octo"))
+
+
+def _at_desk(github: GitHub, root: Path) -> ForkedAgent:
+    """The same outside of any repository, where a list names a clone and something that is none."""
+    (root / ".agent-repos").write_text("octo\nnowhere\n")
+    return replace(_on_github(github, root), clone=Clone(root, github.server))
 
 
 def test_option_of_the_command_that_exec_runs_asks_for_no_document(agent: Agent) -> None:

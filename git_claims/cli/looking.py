@@ -60,14 +60,14 @@ def ls(mine: bool, operator: str | None, stale: bool, no_tracker: bool, cached: 
         raise Usage("--stale needs what the tracker says")
     clones, filters = served(world), Filters(mine, operator, stale, no_tracker, cached)
     found, left = side_by_side(clones, lambda clone: _listed(clone, filters))
-    for listed in found:
-        _remark(listed.world, listed.listing.strangers, listed.listing.earlier, len(listed.listing.claims))
     lines = [line for listed in found for line in _cells(listed, qualified=clones.is_listed)]
     for line in render.listing_table(lines) if lines else []:
         world.talk.data(line)
     if not lines:
         is_claimed = any(listed.listing.claims for listed in found)
         world.talk.say(f"no claims {'of this chain' if mine else 'that fit' if is_claimed else ''}".rstrip())
+    for listed in found:
+        _remark(listed.world, listed.listing.strangers, listed.listing.earlier, len(listed.listing.claims))
     as_of = min((listed.listing.as_of for listed in found if listed.listing.as_of is not None), default=None)
     if cached:
         world.talk.say(f"from the local copy, {_copy_age(world, as_of)}")

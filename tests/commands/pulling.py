@@ -24,7 +24,7 @@ CHAIN, BRANCH = "chain-octo", "42-fix-the-totals"
 def claimed(github: GitHub, number: int = 42, title: str = "Fix the totals", **fields: str) -> Issue:
     """An issue that the chain holds, as GitHub and the server show it."""
     issue = github.add_issue(number, title, labels=["in-progress", "afk"], assignees=["octo"])
-    github.server.plant_claim(f"issue-{number}", CHAIN, operator="octo", branch=BRANCH, **fields)
+    github.server.plant_claim(f"issue-{number}", CHAIN, **{"operator": "octo", "branch": BRANCH, **fields})
     return issue
 
 

@@ -25,6 +25,7 @@ ROW = {
     *("item", "repo", "chain", "operator", "host", "branch", "claimed_at", "age_seconds", "mine", "oid", "lead"),
     *("readable", "phase", "renewed_at"),
 }
+LISTING = {"claims", "source", "as_of", "left_out"}
 LOOK = {"ok", "item", "repo", "chain", "mine", "claimed", "reason", "claim", "source", "as_of", "next"}
 FAILURE = {"ok", "items", "reason", "error", "hint", "next"}
 
@@ -212,7 +213,7 @@ def test_listing_gives_every_claim(agent: ForkedAgent, server: Server) -> None:
     mine_oid = plant(server, "issue-42", "chain-agent-1", operator="octocat", branch="42-fix", phase="plan")
     plant(server, "issue-43", lead="42", claimed_at="soon")
     odd = server.plant_bytes("pr-7", b"\xff\n")
-    found = document(agent.claim("ls", "--json"), {"claims", "source", "as_of"})
+    found = document(agent.claim("ls", "--json"), LISTING)
     rows = found["claims"]
     assert isinstance(rows, list)
     assert [set(row) for row in rows] == [ROW] * 3
@@ -227,14 +228,14 @@ def test_listing_gives_every_claim(agent: ForkedAgent, server: Server) -> None:
     assert (second["lead"], second["age_seconds"], second["mine"]) == ("issue-42", None, False)
     assert (third["oid"], third["readable"], third["chain"], third["mine"]) == (odd, False, None, False)
     assert found["source"] == "remote"
-    cached = document(agent.claim("ls", "--cached", "--json"), {"claims", "source", "as_of"})
+    cached = document(agent.claim("ls", "--cached", "--json"), LISTING)
     assert cached["source"] == "cached"
     assert isinstance(cached["as_of"], str)
     assert cached["as_of"] >= str(found["as_of"])[:16]
 
 
 def test_listing_of_nothing_is_an_empty_list(agent: ForkedAgent) -> None:
-    assert document(agent.claim("ls", "--json"), {"claims", "source", "as_of"})["claims"] == []
+    assert document(agent.claim("ls", "--json"), LISTING)["claims"] == []
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_clone_without_lanes_says_so(agent: ForkedAgent) -> None:
     for command in ("lanes", "prune-lanes"):
         answer = agent.claim(command)
         assert answer == Answer(0, "", "no lanes in this clone\n")
-    assert agent.claim("lanes", "--json").json == {"lanes": []}
+    assert agent.claim("lanes", "--json").json == {"lanes": [], "left_out": []}
 
 
 def test_lane_is_mine_whoever_asks(nobody: ForkedAgent) -> None:

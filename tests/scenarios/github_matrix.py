@@ -7,14 +7,16 @@ command has been run until it succeeded. Every crash has an issue of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from tests.agents import Agent
+from tests.commands.pulling import make_lane
 from tests.github_double import GitHub
 
 ME, RIVAL, NEXT = "chain-me", "chain-rival", "chain-next"
 QUEUED = frozenset({"afk", "ready"})
 CLAIMED = frozenset({"afk", "in-progress"})
+PARENTS = 3000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class Row:
     arrange: Arrange
     command: str
     end: End
-    settings: dict[str, str] = field(default_factory=dict)
+    also: Arrange | None = None
+    """What else must be so in the end, such as branches."""
 
     def __str__(self) -> str:
         return self.name
@@ -62,6 +65,40 @@ def merged(github: GitHub, agent: Agent, number: int) -> None:
     taken(github, agent, number)
     github.add_pull(number + 5000, head=f"{number}-fix")
     github.merge(number + 5000)
+
+
+def lane(github: GitHub, agent: Agent, number: int) -> Agent:
+    """A lane with a commit that no server has; the issue is a part of another."""
+    branch = f"{number}-work"
+    issue = github.add_issue(number, "An issue", labels=sorted(CLAIMED), assignees=["octo"])
+    github.add_issue(number + PARENTS, "The whole", children=[number])
+    issue.body = f"## Parent\n\n#{number + PARENTS}"
+    agent.clone.server.plant_claim(f"issue-{number}", ME, operator="octo", branch=branch)
+    return make_lane(agent, (number,), branch)
+
+
+def unproposed(github: GitHub, agent: Agent, number: int) -> None:
+    lane(github, agent, number)
+
+
+def proposed(github: GitHub, agent: Agent, number: int) -> None:
+    lane(github, agent, number).clone.git("push", "--quiet", "origin", f"{number}-work", environment=agent.environment)
+    github.add_pull(number + 5000, head=f"{number}-work", closes=number)
+
+
+def has_one_pull_request(github: GitHub, agent: Agent, number: int) -> None:
+    [pull] = [each for each in github.repository().pulls() if each.head == f"{number}-work"]
+    assert (pull.state, pull.body, pull.assignees) == ("OPEN", f"Closes #{number}", ["octo"])
+    assert agent.clone.server.refs(f"refs/heads/{number}-work") == agent.clone.refs(f"refs/heads/{number}-work")
+
+
+def is_cleared_away(github: GitHub, agent: Agent, number: int) -> None:
+    """Merged once, the parent closed with a word, and neither branch nor worktree is left."""
+    assert github.pull(number + 5000).state == "MERGED" and github.issue(number).state_reason == "COMPLETED"
+    parent, branch = github.issue(number + PARENTS), f"refs/heads/{number}-work"
+    assert (parent.state, len(parent.comments)) == ("CLOSED", 1)
+    assert agent.clone.server.refs(branch) == {} and agent.clone.refs(branch) == {}
+    assert not (agent.clone.path / ".worktrees" / f"{number}-work").exists()
 
 
 def held_by_ada(github: GitHub, agent: Agent, number: int) -> None:
@@ -98,4 +135,6 @@ MATRIX = (
     Row("next step", at_a_step, "take {n} --phase land", End(ME, CLAIMED, comments=2)),
     Row("adopt", locked_by_ada, f"adopt {{n}} --from {RIVAL}", End(ME, CLAIMED, comments=2)),
     Row("sync", unseen, "sync {n}", End(ME, CLAIMED)),
+    Row("pr", unproposed, "-C .worktrees/{n}-work pr", End(ME, CLAIMED, comments=0), has_one_pull_request),
+    Row("land", proposed, "land {n} --without-checks", End(None, frozenset({"afk"}), is_open=False), is_cleared_away),
 )
