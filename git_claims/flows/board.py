@@ -114,6 +114,8 @@ def worded(edit_of: Callable[[], Edit]) -> Edit:
 
 def check_words(board: Board, *texts: str | None) -> None:
     """Raises Usage for words that could not be posted, before anything is pushed on their behalf."""
+    if not board.tracker.shows:
+        return
     try:
         for text in texts:
             signals.check_words(text or "", board.house)

@@ -168,6 +168,8 @@ def _nobody_asked(item: Item, seen: Seen) -> None:
 
 def _check_words(board: Board, wanted: Wanted, asker: Asker) -> None:
     """Writes the comments once before anything is pushed; what could not be posted must stop the claim."""
+    if not board.tracker.shows:
+        return
     check_words(board, asker.reason, asker.phase)
     for item in wanted.all_items:
         try:

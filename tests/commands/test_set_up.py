@@ -225,6 +225,7 @@ def test_doctor_finds_a_healthy_place_healthy_and_leaves_nothing(agent: ForkedAg
         ok       atomic pushes: the server applies several refs as one
         ok       clock: <time> UTC; no claim is from the future
         ok       claims: every ref among the claims names an item
+        ok       tracker: none (tracker = auto); claims stand on git alone
         --- stderr
         """)
 

@@ -69,8 +69,8 @@ def test_help_and_identity_load_little_of_the_standard_library(agent: Agent) -> 
 
 LAYERS = {
     "protocol": {"errors", "protocol"},
-    "git": {"errors", "protocol", "git"},
-    "tracker": {"errors", "protocol", "tracker"},
+    "git": {"errors", "protocol", "git", "child"},
+    "tracker": {"errors", "protocol", "tracker", "child"},
     "flows": {"errors", "protocol", "flows"},
 }
 FOREIGN = {"click", "pygit2", "tomli_w"}

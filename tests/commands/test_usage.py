@@ -95,7 +95,7 @@ def test_mistyped_command_is_not_an_item(agent: ForkedAgent, server: Server, wor
         ("ls --jsn", "no such option '--jsn'. Did you mean '--json'?", "ls"),
         ("show 42 43", "got unexpected extra argument (43)", "show"),
         ("adopt 42", "missing option '--from'", "adopt"),
-        ("release 42 --branch", "no such option '--branch'", "release"),
+        ("release 42 --branch", "no such option '--branch'. Did you mean '--reason'?", "release"),
         ("demo --agents 1", "invalid value for '--agents': 1 is not in the range 2<=x<=64", "demo"),
         (
             "completion tcsh",
