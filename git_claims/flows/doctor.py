@@ -115,8 +115,12 @@ def examine_tracker(tracker: Tracker, settings: Settings) -> Iterator[Finding]:
         yield failure(
             "rights", f"'{found.login}' may not label or assign there", "ask for write access, or use another login"
         )
+    elif found.may_write:
+        yield ok("rights", f"'{found.login}' may label, assign and comment there")
     if found.issues_enabled is False:
         yield failure("issues", "the repository has issues switched off", "switch them on, or set tracker = none")
+    elif found.issues_enabled:
+        yield ok("issues", "switched on")
     yield _labels(found, settings)
     if found.remaining is not None:
         level = ok if found.remaining > _FEW_REQUESTS else _few

@@ -168,7 +168,7 @@ class GitHub:
         """Finds out what the login may do here; never raises. What is None, `missing` says why."""
         program, missing = None, list[str]()
         try:
-            program = self._gh.version()
+            program = f"gh {self._gh.version()}"
             return self._standing(program)
         except TrackerError as error:
             missing.append(error.message)
