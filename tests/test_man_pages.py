@@ -25,7 +25,9 @@ from git_claims.flows.mine import Todo
 from git_claims.git.config import SETTINGS
 from git_claims.git.hooks import HookState
 from git_claims.git.repository import MINIMUM_GIT
+from git_claims.protocol.landing import Waits
 from git_claims.protocol.obstacles import Cause
+from git_claims.protocol.pull import CheckState, Hindrance, Method
 from git_claims.protocol.ready import State
 from git_claims.protocol.transition import Outcome, Reason
 from tests.agents import Agent, Answer
@@ -169,6 +171,7 @@ def test_outcomes_and_reasons_are_those_of_the_program() -> None:
     assert PAGE["JSON OUTPUT/Outcomes"].names == list(Outcome)
     assert PAGE["JSON OUTPUT/Reasons"].names == list(Reason)
     assert PAGE["JSON OUTPUT/Reasons of waiting"].names == list(Cause)
+    assert PAGE["JSON OUTPUT/Reasons of landing"].names == [*Hindrance, "checks-failed", "lost", "waiting"]
 
 
 def test_reasons_of_failures_are_those_that_errors_carry() -> None:
@@ -194,6 +197,9 @@ def _kinds(kind: type[ClaimError]) -> Iterator[type[ClaimError]]:
         ("Doctor", "level", Level),
         ("Queue", "state", State),
         ("Mine", "todo", Todo),
+        ("Landing", "waits", Waits),
+        ("Landing", "method", Method),
+        ("Landing", "state", CheckState),
     ],
 )
 def test_words_that_a_key_may_have_are_all_named(part: str, key: str, words: Iterable[str]) -> None:
@@ -289,7 +295,7 @@ IN_CLONE = """
 IN_LANE = "push; lanes; prune-lanes --dry-run"
 ON_GITHUB = """
     ready; next; next --pin 41; mine; ls; show 42; sync --dry-run; sync --release-idle --dry-run; hold 41 --reason why
-    unhold 41; release --ci-done 41; init --labels; watch --for 1s
+    unhold 41; release --ci-done 41; init --labels; watch --for 1s; land 42; pr
 """
 
 
@@ -325,7 +331,10 @@ def _on_github(github: GitHub, root: Path) -> ForkedAgent:
         github.add_issue(42, labels=["afk"])
         github.add_pull(57, head="42-fix", closes=42)
         github.server.plant_claim("issue-42", "chain-octo", operator="octo", branch="42-fix")
-        make_clone(github.server, root, "octo")
+        github.check(57, "test", "FAILURE").summary = "expected 3, got 4"
+        clone = make_clone(github.server, root, "octo")
+        clone.git("switch", "--quiet", "-c", "42-fix")
+        clone.commit("fix")
     return ForkedAgent(Clone(root / "octo", github.server), "chain-octo", github.environment("octo"))
 
 
