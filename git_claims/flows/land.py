@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from git_claims.errors import Refused, TrackerError, Trouble
+from git_claims.errors import Refused, TrackerError
 from git_claims.flows.board import apply, failures, look
 from git_claims.flows.showing import release_shown
 from git_claims.protocol import signals
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 # So many refusals for a head that moves under us are no accident.
 _TRIES = 5
 _SLOWEST = 6
-_MISSES = 3
-_PASSING = {Trouble.SERVER, Trouble.NETWORK, Trouble.TIMEOUT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,7 @@ def watch(tracker: Tracker, landing: Landing, patience: Patience, *, without_che
         # Each attempt is a write, so a check that does not come is asked after less and less often.
         pause = patience.pause_seconds * min(1 + tries, _SLOWEST)
         patience.sleep(min(left, pause * (0.75 + patience.jitter() / 2)))
-        landing = _read_again(tracker, watched.landing, patience)
+        landing = tracker.read_landing(landing.pull.number) or watched.landing
 
 
 def _merged(
@@ -131,18 +129,6 @@ def _merged(
     now, step = merging.landing or landing, step_after(merging, may_repeat=may_repeat, without_checks=without_checks)
     patience.notice(now, step)
     return Watched(now, step, merging.said, method if step.move is Move.FINISH else None)
-
-
-def _read_again(tracker: Tracker, landing: Landing, patience: Patience) -> Landing:
-    """Reads it, a few times where nothing was heard: an hour of watching outlasts a short silence."""
-    for misses in range(_MISSES):
-        try:
-            return tracker.read_landing(landing.pull.number) or landing
-        except TrackerError as error:
-            if error.trouble not in _PASSING or misses == _MISSES - 1:
-                raise
-            patience.sleep(patience.pause_seconds)
-    return landing
 
 
 def finish(
