@@ -138,8 +138,12 @@ def finish(
     items: Sequence[Item],
     chain: ChainId,
     claims: Mapping[Item, Seen],
+    kept_branches: frozenset[str] | None = None,
 ) -> Finished:
-    """Gives up the claims of what is merged, in order: signals, parent, remote branch, and the refs last."""
+    """Gives up the claims of what is merged, in order: signals, parent, remote branch, and the refs last.
+
+    `kept_branches` stay on the remote whatever is merged from them; unless told, its default branch.
+    """
     looked = look(board, items)
     notes: list[str] = []
     closed: list[Item] = []
@@ -149,7 +153,7 @@ def finish(
         return signals.on_release(issue, item, claim, board.house, Release.MERGED, pull=pull.number, base=pull.base)
 
     def before_the_refs() -> None:
-        notes.extend(_without_branch(store, landing))
+        notes.extend(_without_branch(store, landing, kept_branches))
         closed.extend(_close_parents(board, _delivered(items, looked.issues, chain, claims), looked.issues, notes))
 
     answers = release_shown(store, board, looked, items, chain, claims, edit_of, before_refs=before_the_refs)
@@ -191,10 +195,12 @@ def _merge(tracker: Tracker, landing: Landing) -> tuple[Merging, Method | None]:
     return merging, tried
 
 
-def _without_branch(store: Store, landing: Landing) -> list[str]:
-    """Deletes the branch that was merged, if it still is what was merged."""
+def _without_branch(store: Store, landing: Landing, kept_branches: frozenset[str] | None) -> list[str]:
+    """Deletes the branch that was merged, if it still is what was merged and nothing that work is cut from."""
     pull = landing.pull
     if pull.head == pull.base or pull.state is not PullState.MERGED:
+        return []
+    if pull.head in (kept_branches if kept_branches is not None else {store.remote.default_branch()}):
         return []
     kept = store.remote.delete_branch(pull.head, pull.head_oid)
     return [] if kept is None else [f"branch '{pull.head}' stays on the remote: {kept}"]
