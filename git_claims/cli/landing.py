@@ -168,10 +168,12 @@ def _patience(job: Job, timeout: timedelta) -> Patience:
 def _finish(job: Job, watched: Watched) -> Exit:
     world, landing = job.world, watched.landing
     # Read again: checks take long, and what was renewed meanwhile is still ours.
-    finished = finish(world.store, job.board, landing, job.items, job.chain, world.store.read_all().claims)
+    claims, stay = world.store.read_all().claims, _kept_branches(world)
+    finished = finish(world.store, job.board, landing, job.items, job.chain, claims, stay)
     done = [answer.item for answer in finished.answers if answer.succeeded]
     leave_lane(world, job.chain, done)
-    kept = world.workspace.discard(landing.pull.head, landing.pull.head_oid, done)
+    is_lane = landing.pull.head not in stay
+    kept = world.workspace.discard(landing.pull.head, landing.pull.head_oid, done) if is_lane else None
     for item in done:
         job.attempts.forget(item)
     _say_finished(world, watched, finished, kept)
@@ -181,6 +183,12 @@ def _finish(job: Job, watched: Watched) -> Exit:
     document["notes"] = [printable(note) for note in (*finished.notes, *([kept] if kept else []))]
     world.talk.document(document)
     return exit_of(finished.answers)
+
+
+def _kept_branches(world: World) -> frozenset[str]:
+    """Branches that work is cut from: one of them may be merged into another, and stays."""
+    named = (world.settings.integration_branch, world.remote.default_branch())
+    return frozenset(branch for branch in named if branch)
 
 
 def _say_finished(world: World, watched: Watched, finished: Finished, kept: str | None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from git_claims.errors import Refused, TrackerError, Trouble
+from git_claims.errors import Refused, TrackerError
 from git_claims.flows.board import apply, failures, look
 from git_claims.flows.showing import release_shown
 from git_claims.protocol import signals
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 # So many refusals for a head that moves under us are no accident.
 _TRIES = 5
 _SLOWEST = 6
-_MISSES = 3
-_PASSING = {Trouble.SERVER, Trouble.NETWORK, Trouble.TIMEOUT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,7 @@ def watch(tracker: Tracker, landing: Landing, patience: Patience, *, without_che
         # Each attempt is a write, so a check that does not come is asked after less and less often.
         pause = patience.pause_seconds * min(1 + tries, _SLOWEST)
         patience.sleep(min(left, pause * (0.75 + patience.jitter() / 2)))
-        landing = _read_again(tracker, watched.landing, patience)
+        landing = tracker.read_landing(landing.pull.number) or watched.landing
 
 
 def _merged(
@@ -133,18 +131,6 @@ def _merged(
     return Watched(now, step, merging.said, method if step.move is Move.FINISH else None)
 
 
-def _read_again(tracker: Tracker, landing: Landing, patience: Patience) -> Landing:
-    """Reads it, a few times where nothing was heard: an hour of watching outlasts a short silence."""
-    for misses in range(_MISSES):
-        try:
-            return tracker.read_landing(landing.pull.number) or landing
-        except TrackerError as error:
-            if error.trouble not in _PASSING or misses == _MISSES - 1:
-                raise
-            patience.sleep(patience.pause_seconds)
-    return landing
-
-
 def finish(
     store: Store,
     board: Board,
@@ -152,8 +138,12 @@ def finish(
     items: Sequence[Item],
     chain: ChainId,
     claims: Mapping[Item, Seen],
+    kept_branches: frozenset[str] | None = None,
 ) -> Finished:
-    """Gives up the claims of what is merged, in order: signals, parent, remote branch, and the refs last."""
+    """Gives up the claims of what is merged, in order: signals, parent, remote branch, and the refs last.
+
+    `kept_branches` stay on the remote whatever is merged from them; unless told, its default branch.
+    """
     looked = look(board, items)
     notes: list[str] = []
     closed: list[Item] = []
@@ -163,7 +153,7 @@ def finish(
         return signals.on_release(issue, item, claim, board.house, Release.MERGED, pull=pull.number, base=pull.base)
 
     def before_the_refs() -> None:
-        notes.extend(_without_branch(store, landing))
+        notes.extend(_without_branch(store, landing, kept_branches))
         closed.extend(_close_parents(board, _delivered(items, looked.issues, chain, claims), looked.issues, notes))
 
     answers = release_shown(store, board, looked, items, chain, claims, edit_of, before_refs=before_the_refs)
@@ -205,10 +195,12 @@ def _merge(tracker: Tracker, landing: Landing) -> tuple[Merging, Method | None]:
     return merging, tried
 
 
-def _without_branch(store: Store, landing: Landing) -> list[str]:
-    """Deletes the branch that was merged, if it still is what was merged."""
+def _without_branch(store: Store, landing: Landing, kept_branches: frozenset[str] | None) -> list[str]:
+    """Deletes the branch that was merged, if it still is what was merged and nothing that work is cut from."""
     pull = landing.pull
     if pull.head == pull.base or pull.state is not PullState.MERGED:
+        return []
+    if pull.head in (kept_branches if kept_branches is not None else {store.remote.default_branch()}):
         return []
     kept = store.remote.delete_branch(pull.head, pull.head_oid)
     return [] if kept is None else [f"branch '{pull.head}' stays on the remote: {kept}"]

@@ -153,6 +153,26 @@ def test_branch_that_is_checked_out_in_the_main_worktree_stays(github: GitHub, o
     assert octo.clone.git("rev-parse", "HEAD").stdout.strip() == head
 
 
+@pytest.mark.parametrize(("head", "base"), [("main", "release"), ("next", "main")])
+def test_branch_that_work_is_cut_from_stays_when_it_is_merged(
+    github: GitHub, octo: ForkedAgent, head: str, base: str
+) -> None:
+    (octo.clone.path / ".claims.toml").write_text('integration_branch = "next"\n')
+    issue = github.add_issue(42, labels=["in-progress"], assignees=["octo"])
+    plant(github.server, "issue-42", "chain-octo", operator="octo")
+    octo.clone.git("push", "--quiet", "origin", "main:next", "main:release", environment=octo.environment)
+    octo.clone.git("branch", "next")
+    octo.clone.commit("work")
+    octo.clone.git("push", "--quiet", "origin", f"main:{head}", environment=octo.environment)
+    github.add_pull(17, head=head, base=base, closes=42, checks="SUCCESS")
+    octo.clone.git("switch", "--quiet", "--detach")
+    octo.clone.git("branch", "--force", "--quiet", head)
+    octo.claim("land", "42", check=0)
+    branch = f"refs/heads/{head}"
+    assert (github.pull(17).state, issue.state, github.server.refs()) == ("MERGED", "CLOSED", {})
+    assert branch in github.server.refs(branch) and branch in octo.clone.refs(branch)
+
+
 def test_lane_is_landed_from_another_clone(green: Proposed, tmp_path: Path) -> None:
     clone = make_clone(green.github.server, tmp_path, "elsewhere")
     elsewhere = ForkedAgent(clone, green.octo.chain, green.octo.environment)

@@ -53,6 +53,8 @@ def test_whoever_takes_up_what_was_given_up_counts_from_one(proposed: Proposed) 
     fail(proposed)
     assert land(proposed, "--max-attempts=1", "--json", status=1).at("outcome") == "blocked"
     plant(proposed.github.server, "issue-42", "chain-octo", branch=BRANCH)
+    proposed.push("mended")
+    fail(proposed)
     assert land(proposed, "--json", status=1).at("attempts") == 1
 
 

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from git_claims.cli.polling import next_pause
 from tests.agents import Answer
 from tests.commands.telling import block, holders
 from tests.forked import ForkedAgent, Running
 from tests.github_double import GitHub
+from tests.github_double.server import HOURLY_POINTS
 from tests.places import make_clone
 
 QUEUED = ("ready", "afk")
@@ -130,6 +132,17 @@ def test_poll_of_250_open_issues_is_three_requests(github: GitHub, octo: ForkedA
     octo.claim("next", "--wait=2s", check=1)
     polls, rest = divmod(len(github.requests), 3)
     assert (polls > 1, rest) == (True, 0)
+
+
+def test_sixteen_who_wait_all_day_for_250_issues_leave_most_of_the_limit(github: GitHub, octo: ForkedAgent) -> None:
+    for number in range(1, 251):
+        github.add_issue(number, labels=["ready", "hitl"])
+    octo.claim("next", check=1)
+    points = sum(request.points for request in github.requests)
+    # However many wait, a look serves all of them for half a pause. A busy hour has pauses of a minute throughout.
+    longest = next_pause(300, 60, changed=False)
+    busy, quiet = points * 3600 / (60 / 2), points * 3600 / (longest / 2)
+    assert (busy < HOURLY_POINTS / 2, quiet < HOURLY_POINTS / 10) == (True, True), (points, busy, quiet)
 
 
 # Over 3 s: how long it is until the two look again is what is shared.
