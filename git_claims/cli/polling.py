@@ -32,11 +32,6 @@ class Poll:
     digest: str
 
 
-def wait_for_ready(world: World, sight: Sight, found: Queue, budget: timedelta) -> bool:
-    """Waits once; who comes back to wait again keeps a `Wait`, whose budget is one."""
-    return Wait(world, budget).until_ready(sight, found)
-
-
 class Wait:
     """One wait, however often somebody else was faster: its budget runs from the start, and is told of once."""
 

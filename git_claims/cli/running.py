@@ -14,7 +14,7 @@ from git_claims.cli.choosing import Choice, begin
 from git_claims.cli.clones import served, side_by_side
 from git_claims.cli.opening import OpenedLane, Wishes, open_lane
 from git_claims.cli.options import DURATION, ITEM, edges, open_world
-from git_claims.cli.polling import wait_for_ready
+from git_claims.cli.polling import Wait
 from git_claims.cli.queue import held_in, read_queue
 from git_claims.cli.tee import teed
 from git_claims.cli.world import CHAIN_VARIABLE, World, minted
@@ -139,6 +139,7 @@ class Runner:
 
     def _taken(self, iteration: int) -> Turn | Stop:
         """Takes what is ready first, and waits where agents still have something to do."""
+        wait = Wait(self.world, self.terms.wait)
         while True:
             sight = read_queue(self.world, judged=False)
             walked, begun = begin(sight, _BEGINNING)
@@ -147,7 +148,7 @@ class Runner:
             found = walked.queue
             if (end := _ENDS.get(found.state)) is not None:
                 return end
-            if not wait_for_ready(self.world, sight, found, self.terms.wait):
+            if not wait.until_ready(sight, found):
                 return Stop.NOTHING_READY
 
     def _turn(self, world: World, opened: OpenedLane, iteration: int) -> Turn:
