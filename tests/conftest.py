@@ -80,8 +80,7 @@ OLDER = "2.61.0"
 def hermetic(inherited: Mapping[str, str], home: Path, ceiling: Path) -> dict[str, str]:
     """The environment of tests: what the machine needs to run programs, and nothing of the person at it."""
     kept = {name: text for name, text in inherited.items() if not _is_foreign(name)}
-    if "GIT_CLAIM_CI" in inherited:
-        kept["GIT_CLAIM_CI"] = inherited["GIT_CLAIM_CI"]
+    kept |= {name: inherited[name] for name in ("GIT_CLAIM_CI", "GIT_CLAIM_THOROUGH") if name in inherited}
     return kept | {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / ".config"),

@@ -9,8 +9,13 @@ from tests.places import ABSENT, CLAIMS, Server
 
 
 def is_thorough() -> bool:
-    """Says whether this run may take its time: CI, or the profile for long runs."""
-    return os.environ.get("GIT_CLAIM_CI") == "1" or os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+    """Says whether this run may take its time."""
+    return os.environ.get("GIT_CLAIM_THOROUGH") == "1" or os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+
+
+def is_complete() -> bool:
+    """Says whether nothing is to be left out: CI."""
+    return os.environ.get("GIT_CLAIM_CI") == "1" or is_thorough()
 
 
 def chain_in(record: str) -> str:
