@@ -1,7 +1,7 @@
 """Agents of two operators, people who act by hand, and a GitHub in any mood: refs decide, and signs come to agree.
 
 Whole commands run in this process and die anywhere between two requests. A quick run is the same every time;
-GIT_CLAIM_THOROUGH=1 looks further, HYPOTHESIS_PROFILE=deep much further. Whatever it finds becomes a scenario with a name.
+GIT_CLAIM_THOROUGH=1 looks further, HYPOTHESIS_PROFILE=deep much further. Whatever it finds becomes a scenario.
 """
 
 from __future__ import annotations
