@@ -76,7 +76,9 @@ class Workspace:
 
     @property
     def _git(self) -> Git:
-        return self.remote.git.within(self.remote.git.deadline_seconds * _CHECKOUT_DEADLINES)
+        # In the common directory: the worktree that we stand in may be the one that goes.
+        git = self.remote.git.pinned(self.repository.common_dir, self.repository.common_dir)
+        return git.within(self.remote.git.deadline_seconds * _CHECKOUT_DEADLINES)
 
     def place(self, branch: str) -> Place:
         """Returns where the lane of a branch goes; slashes of the branch do not make directories."""
@@ -246,7 +248,7 @@ class Workspace:
             return f"it is a lane of {', '.join(f'{item.noun} {item.spelling}' for item in others)} too"
         if worktree.gone:
             return None
-        if any(place.is_relative_to(worktree.path) for place in (Path.cwd(), self._git.directory.resolve())):
+        if any(place.is_relative_to(worktree.path) for place in (Path.cwd(), self.remote.git.directory.resolve())):
             return "we stand in it; 'git claim prune-lanes' removes it from elsewhere"
         git = self._git_in(worktree)
         if git.ask("status", "--porcelain", "-z", "--untracked-files=normal"):

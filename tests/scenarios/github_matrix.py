@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from tests.agents import Agent
 from tests.commands.pulling import make_lane
+from tests.forked import forked
 from tests.github_double import GitHub
 
 ME, RIVAL, NEXT = "chain-me", "chain-rival", "chain-next"
@@ -74,7 +75,7 @@ def lane(github: GitHub, agent: Agent, number: int) -> Agent:
     github.add_issue(number + PARENTS, "The whole", children=[number])
     issue.body = f"## Parent\n\n#{number + PARENTS}"
     agent.clone.server.plant_claim(f"issue-{number}", ME, operator="octo", branch=branch)
-    return make_lane(agent, (number,), branch)
+    return make_lane(forked(agent), (number,), branch)
 
 
 def unproposed(github: GitHub, agent: Agent, number: int) -> None:
