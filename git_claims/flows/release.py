@@ -31,7 +31,9 @@ def release(
     def decide(item: Item, state: Seen | None) -> Decision:
         return transition.release(item, state, chain)
 
-    return change(store, family, decide, seen=_each(family, seen), atomic=len(family) > len(asked))
+    # A lead and its siblings go as a whole, whoever named them.
+    are_bundled = any(item in seen and lead_of(seen[item]) in family for item in family)
+    return change(store, family, decide, seen=_each(family, seen), atomic=are_bundled)
 
 
 def reclaim(store: Store, item: Item, confirm: Callable[[Item, Seen, Mapping[Item, Seen]], None]) -> list[Answer]:

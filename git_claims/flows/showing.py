@@ -16,6 +16,7 @@ from git_claims.flows.release import reclaim, release, with_bundles
 from git_claims.flows.take import Wanted, take, take_over
 from git_claims.protocol import signals, staleness
 from git_claims.protocol.bars import Barred, bars, bars_meanwhile
+from git_claims.protocol.claim import full_oid
 from git_claims.protocol.signals import Release
 from git_claims.protocol.transition import Outcome, Reason, fresh
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from git_claims.tracker.model import Edited
 
 _FRESH = {Outcome.CLAIMED, Outcome.TAKEN_OVER}
+_RENEWALS = 8
 _SHOWN = {Outcome.CLAIMED, Outcome.TAKEN_OVER, Outcome.ALREADY_YOURS, Outcome.RENEWED}
 
 
@@ -52,7 +54,7 @@ def take_shown(
     free = _without(wanted, barred)
     answers = {answer.item: answer for answer in (run(free) if free else [])}
     won = {item: answer for item, answer in answers.items() if answer.outcome in _SHOWN and answer.claim}
-    shown = _show(board, looked, won)
+    shown = _show(store, board, looked, won)
     answers |= _second_look(store, board, looked, asker, won, shown)
     for item, bar in barred.items():
         answers[item] = _not_free(item, bar)
@@ -203,14 +205,29 @@ def _without(wanted: Wanted, barred: Mapping[Item, Barred]) -> Wanted | None:
     return replace(wanted, items=free) if free else None
 
 
-def _show(board: Board, looked: Looked, won: Mapping[Item, Answer]) -> dict[Item, Edited]:
+def _taken_from(answer: Answer) -> Claim | None:
+    return answer.rival.claim if answer.rival and answer.outcome is Outcome.TAKEN_OVER else None
+
+
+def _before(store: Store, item: Item, claim: Claim) -> Claim | None:
+    """Returns the claim of another chain that this one replaced: the command that took it over may not have told."""
+    oid = full_oid(claim.previous) if "reason" in dict(claim.extra) else None
+    for _ in range(_RENEWALS):
+        earlier = store.record_at(item, oid).claim if oid is not None else None
+        if earlier is None or earlier.chain != claim.chain:
+            return earlier
+        oid = full_oid(earlier.previous)
+    return None
+
+
+def _show(store: Store, board: Board, looked: Looked, won: Mapping[Item, Answer]) -> dict[Item, Edited]:
     edits = []
     for item, answer in won.items():
         issue, claim = looked.issues.get(item), answer.claim.claim if answer.claim else None
         if issue is None or claim is None:
             continue
-        previous = answer.rival.claim if answer.rival and answer.outcome is Outcome.TAKEN_OVER else None
         fresh = answer.outcome in _FRESH
+        previous = _taken_from(answer) if fresh else _before(store, item, claim)
         edits.append(signals.on_take(issue, item, claim, board.house, fresh=fresh, previous=previous))
     return apply(board, edits)
 

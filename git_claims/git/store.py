@@ -118,6 +118,10 @@ class Store:
         records = read_records(self._git, self._sorted_out(refs)[0])
         return {item: records.get(item) for item in wanted}
 
+    def record_at(self, item: Item, oid: Oid) -> Seen:
+        """Reads the record of an id that was seen before, without network; unreadable where this clone has it not."""
+        return read_records(self._git, [(item, oid, "commit")])[item]
+
     def swap(self, swaps: Sequence[Swap], *, atomic: bool = False) -> dict[Item, Settled]:
         """Pushes all swaps in one connection and finds out what became of each, whatever the push said.
 

@@ -1,5 +1,6 @@
 """The record that says who holds an item, and its text form, which scripts read with sed."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
@@ -13,6 +14,12 @@ ChainId = NewType("ChainId", str)
 
 RECORD_BYTES = 4096
 _CHAIN_CHARACTERS = 200
+_FULL_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+def full_oid(text: str | None) -> Oid | None:
+    """Returns the id that a record's `previous` holds; None for anything else that may stand there."""
+    return Oid(text) if text is not None and _FULL_OID.fullmatch(text) else None
 
 
 class Unreadable(ValueError):

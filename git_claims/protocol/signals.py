@@ -96,12 +96,13 @@ def on_take(
     """The edit after a claim was won or entered again: only what is missing, and no second comment.
 
     `fresh`: won just now, so it gets a comment of its own. `previous`: the claim that was taken over, whose
-    operator's assignment goes and who is named; after a crash it is found in that operator's lock comment.
+    operator's assignment goes and who is named; where nobody knows it, it is looked for in the lock comments.
     """
     claim, ours = postable(claim, house), postable(claim, house).operator
     told = _is_told(issue, claim, house, fresh=fresh)
-    if previous is None and not told:
-        previous = _taken_from(issue, claim, house)
+    # Where it was told before, whoever is assigned by now is so for a reason of their own.
+    known = previous if fresh or not told else None
+    previous = known or (None if told else _taken_from(issue, claim, house))
     if not told and claim.nonce:
         # A release that died before the ref was gone has ended the lock of a claim that still stands.
         claim = replace(claim, nonce=_unsaid(issue, claim.nonce))
