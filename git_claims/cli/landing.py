@@ -168,7 +168,7 @@ def _patience(job: Job, timeout: timedelta) -> Patience:
 def _finish(job: Job, watched: Watched) -> Exit:
     world, landing = job.world, watched.landing
     # Read again: checks take long, and what was renewed meanwhile is still ours.
-    claims, stay = world.store.read_all().claims, _kept_branches(world)
+    claims, stay = world.store.read_all().claims, kept_branches(world)
     finished = finish(world.store, job.board, landing, job.items, job.chain, claims, stay)
     done = [answer.item for answer in finished.answers if answer.succeeded]
     leave_lane(world, job.chain, done)
@@ -185,7 +185,7 @@ def _finish(job: Job, watched: Watched) -> Exit:
     return exit_of(finished.answers)
 
 
-def _kept_branches(world: World) -> frozenset[str]:
+def kept_branches(world: World) -> frozenset[str]:
     """Branches that work is cut from: one of them may be merged into another, and stays."""
     named = (world.settings.integration_branch, world.remote.default_branch())
     return frozenset(branch for branch in named if branch)

@@ -12,6 +12,7 @@ import click
 from git_claims.cli import words
 from git_claims.cli.choosing import Choice, begin
 from git_claims.cli.clones import served, side_by_side
+from git_claims.cli.landing import kept_branches
 from git_claims.cli.opening import OpenedLane, Wishes, open_lane
 from git_claims.cli.options import DURATION, ITEM, edges, open_world
 from git_claims.cli.polling import Wait
@@ -206,12 +207,15 @@ class Runner:
         return f"{turn.place.spelling} is still open" if page is None or page.is_open else None
 
     def _clear(self, world: World, turn: Turn, landing: Landing) -> None:
-        claims = world.store.read_all().claims
+        claims, stay = world.store.read_all().claims, kept_branches(world)
+        family = with_bundles([turn.place.item], claims, self.chain)
         seen = claims.get(turn.place.item)
         if seen is not None and seen.is_held_by(self.chain):
-            family = with_bundles([turn.place.item], claims, self.chain)
-            finish(world.store, world.board(), landing, family, self.chain, claims)
-        if (kept := world.workspace.discard(landing.pull.head, landing.pull.head_oid)) is not None:
+            for note in finish(world.store, world.board(), landing, family, self.chain, claims, stay).notes:
+                world.talk.warn(note)
+        if landing.pull.head in stay:
+            return
+        if (kept := world.workspace.discard(landing.pull.head, landing.pull.head_oid, family)) is not None:
             world.talk.say(kept)
 
     def _tell(self, delivered: Delivered) -> None:
