@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import counting, crowd, gating, ground, listing, racing, report, starting, taking, tracking
+from tests.bench import counting, crowd, gating, ground, listing, queueing, racing, report, starting, taking, tracking
 from tests.bench.ground import Ground
 from tests.bench.results import Race, Result, Skipped
 from tests.transports import TRANSPORTS
@@ -29,6 +29,7 @@ ROWS: dict[str, Callable[[Ground], Iterator[Result]]] = {
     "hook": gating.hook,
     "ls": listing.ls,
     "tracker": tracking.tracker,
+    "ready": queueing.ready,
     "refs": crowd.refs,
     "busy": crowd.busy,
     "race": racing.race,
