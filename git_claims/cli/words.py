@@ -122,6 +122,11 @@ def refusal(answer: Answer, repo: str, now: datetime) -> tuple[str, str]:
                 f"the remote cannot change several refs as one, so {what} was left as it was",
                 "claim the items one by one",
             )
+        case Reason.SIGNALS_FAILED if answer.claim is not None:
+            return (
+                f"{what} is not released yet, since not all of it landed: {printable(answer.detail or '')}",
+                f"the same command again goes on; 'git claim release {number} --abandoned' gives it up as it is",
+            )
         case Reason.SIGNALS_FAILED:
             return (
                 f"{what} was not claimed, since its signals did not all land: {printable(answer.detail or '')}",

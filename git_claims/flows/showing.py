@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from git_claims.errors import CannotTell, TrackerError, Usage
 from git_claims.flows.board import Looked, apply, branches_of, check_words, failures, look, with_branches, worded
 from git_claims.flows.change import Answer
+from git_claims.flows.listing import lead_of
 from git_claims.flows.release import reclaim, release, with_bundles
 from git_claims.flows.take import Wanted, take, take_over
 from git_claims.protocol import signals, staleness
@@ -83,12 +84,33 @@ def release_shown(
         issue, seen = looked.issues.get(item), claims.get(item)
         if issue is not None and seen is not None and seen.claim is not None and seen.is_held_by(chain):
             edits.append(worded(partial(edit_of, issue, item, seen.claim)))
-    notes = {item: failures(each) for item, each in apply(board, edits).items()}
-    if before_refs is not None:
+    edited = apply(board, edits)
+    notes = {item: failures(each) for item, each in edited.items()}
+    owed = [edit.item for edit in edits if edit.is_owed and edit.item in edited and edited[edit.item].passing]
+    kept = _with_their_bundles(owed, items, claims)
+    if before_refs is not None and not kept:
         before_refs()
     # Ref last. If we die before this line the holder still owns the claim and can run release again.
-    answers = release(store, items, chain, claims)
-    return [replace(each, notes=each.notes + notes.get(each.item, ()) + looked.notes) for each in answers]
+    given_up = [item for item in items if item not in kept]
+    answers = {each.item: each for each in (release(store, given_up, chain, claims) if given_up else [])}
+    answers |= {item: _not_released(item, claims.get(item), notes) for item in kept}
+    return [
+        replace(each, notes=each.notes + (() if each.item in kept else notes.get(each.item, ())) + looked.notes)
+        for each in answers.values()
+    ]
+
+
+def _with_their_bundles(items: Sequence[Item], family: Sequence[Item], claims: Mapping[Item, Seen]) -> frozenset[Item]:
+    """Returns the items and whatever is bundled with one of them: a bundle is given up as a whole."""
+    leads = {item: (lead_of(claims[item]) if item in claims else None) or item for item in family}
+    wanted = {leads[item] for item in items}
+    return frozenset(item for item in family if leads[item] in wanted)
+
+
+def _not_released(item: Item, seen: Seen | None, notes: Mapping[Item, tuple[str, ...]]) -> Answer:
+    """How the work ended stands nowhere yet: the claim is kept, so that the same release can be repeated."""
+    why = "; ".join(notes.get(item, ())) or "what is bundled with it is not"
+    return Answer(item, Outcome.UNKNOWN, Reason.SIGNALS_FAILED, claim=seen, detail=why)
 
 
 def take_one(

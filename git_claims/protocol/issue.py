@@ -105,6 +105,7 @@ class Edit:
     """One change of an item's signals, written as one document. Everything in it is additive or subtractive.
 
     `comment_nonce` is text of the comment by which it is found again before it is ever posted a second time.
+    `is_owed`: nothing else tells what this edit tells, so a claim is not given up before it has landed.
     """
 
     item: Item
@@ -115,6 +116,7 @@ class Edit:
     comment: str | None = None
     comment_nonce: str | None = None
     close: bool = False
+    is_owed: bool = False
 
     @property
     def is_empty(self) -> bool:

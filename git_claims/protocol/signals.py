@@ -151,6 +151,7 @@ def on_release(
         comment=None if told and owed is None else also_ended(comment, owed, house, nonce),
         comment_nonce=sign_of(nonce),
         close=outcome is Release.MERGED and issue.is_open,
+        is_owed=outcome in {Release.MERGED, Release.BLOCKED, Release.CI_MONITORING},
     )
 
 

@@ -118,16 +118,20 @@ class Progress:
     def __init__(self) -> None:
         self.issues: dict[Item, Issue | None] = {}
         self.failed: dict[Item, dict[Step, str]] = {}
+        self.passing: dict[Item, set[Step]] = {}
         self.begun: set[Item] = set()
 
-    def fail(self, edit: Edit, why: str) -> None:
-        """Notes that no step of the edit landed."""
-        self.failed.setdefault(edit.item, {}).update(dict.fromkeys(steps_of(edit), why))
+    def fail(self, edit: Edit, why: str, *, passes: bool = False) -> None:
+        """Notes that no step of the edit landed. `passes`: they may when they are asked for again."""
+        for step in steps_of(edit):
+            self.fail_step(edit.item, step, why, passes=passes)
 
-    def fail_step(self, item: Item, step: Step, why: str) -> None:
+    def fail_step(self, item: Item, step: Step, why: str, *, passes: bool = False) -> None:
         """Notes that one step did not land."""
         self.failed.setdefault(item, {})[step] = why
+        kept = self.passing.setdefault(item, set())
+        (kept.add if passes else kept.discard)(step)
 
     def edited(self, item: Item) -> Edited:
         """Returns the result for an item."""
-        return Edited(self.issues.get(item), self.failed.get(item, {}))
+        return Edited(self.issues.get(item), self.failed.get(item, {}), frozenset(self.passing.get(item, ())))

@@ -25,6 +25,9 @@ _ATTEMPTS = 3
 # A refusal inside an answer of status 200 comes without Retry-After; GitHub asks for a minute.
 _LIMIT_SECONDS = 60.0
 _BY_ID = frozenset({Step.ADD_LABELS, Step.REMOVE_LABELS, Step.ADD_ASSIGNEES, Step.REMOVE_ASSIGNEES})
+# No repeating changes these; anything else GitHub may think of may have another answer next time.
+_FOR_GOOD = frozenset({"FORBIDDEN", "NOT_FOUND", "INSUFFICIENT_SCOPES"})
+_PASSING = frozenset({Trouble.RATE_LIMITED, Trouble.SERVER, Trouble.NETWORK, Trouble.TIMEOUT})
 _UNTOLD = Fault("GitHub did not say why")
 
 
@@ -57,14 +60,21 @@ class Writer:
         try:
             if wanted:
                 with self._pace.writing(self._host, self._operator() or ""):
+                    self._look_again_where_others_wrote(wanted)
                     for batch in batches(wanted):
                         self._write(batch)
         except TrackerError as error:
             for edit in wanted:
                 if edit.item not in self._progress.begun:
-                    self._progress.fail(edit, _said(error))
+                    self._progress.fail(edit, _said(error), passes=_passes(error))
         self._look_again(wanted)
         return {edit.item: self._progress.edited(edit.item) for edit in edits}
+
+    def _look_again_where_others_wrote(self, edits: Sequence[Edit]) -> None:
+        """Forgets what another process of this login has changed meanwhile: its comment may be ours already."""
+        ids = {self._seen[edit.item].id: edit.item for edit in edits if edit.item in self._seen}
+        for id in self._pace.others_wrote_to(ids):
+            del self._seen[ids[id]]
 
     def _write(self, batch: list[Edit]) -> None:
         """Sends a batch until nothing of it is owed that could be sent again; raises where that ends it all."""
@@ -78,7 +88,7 @@ class Writer:
                         return
         except TrackerError as error:
             for edit in todo:
-                self._progress.fail(edit, _said(error))
+                self._progress.fail(edit, _said(error), passes=_passes(error))
             raise
 
     def _plans(self, edits: Sequence[Edit]) -> list[Plan]:
@@ -125,6 +135,7 @@ class Writer:
             return self._still_owed([each.edit for each in plans], error)
         finally:
             self._pace.wrote()
+            self._pace.wrote_to(each.id for each in writings)
         waited = not is_last and self._wait_if_limited(answer)
         owed_again = [self._note(at, each, answer, is_last, waited) for at, each in enumerate(plans)]
         return [edit for edit in owed_again if not edit.is_empty]
@@ -164,7 +175,8 @@ class Writer:
             if (is_gone and not is_last) or (fault.is_limit and waited):
                 again.add(step)
             else:
-                self._progress.fail_step(item, step, f"GitHub says: {fault.message}")
+                passes = fault.kind not in _FOR_GOOD
+                self._progress.fail_step(item, step, f"GitHub says: {fault.message}", passes=passes)
         self._note_state(at, sent, answer)
         return only(sent.edit, again)
 
@@ -210,6 +222,10 @@ class Writer:
 
 def _without_posted_comment(edit: Edit, issue: Issue) -> Edit:
     return replace(edit, comment=None) if is_posted(edit, issue.comments) else edit
+
+
+def _passes(error: TrackerError) -> bool:
+    return error.maybe_applied or error.trouble in _PASSING
 
 
 def _said(error: TrackerError) -> str:

@@ -55,10 +55,14 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What became of an edit: the state that its answer showed (None: unknown), and the steps that did not land."""
+    """What became of an edit: the state that its answer showed (None: unknown), and the steps that did not land.
+
+    `passing` are those of them that may land when they are asked for again.
+    """
 
     issue: Issue | None
     failed: Mapping[Step, str] = field(default_factory=dict)
+    passing: frozenset[Step] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

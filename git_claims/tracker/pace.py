@@ -7,8 +7,9 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +23,15 @@ _POLL_SECONDS = 0.05
 _BACK_OFF_SECONDS = (1.0, 3.0)
 _PATIENCE_SECONDS = 120.0
 _PASSING = frozenset({Trouble.SERVER, Trouble.NETWORK})
+_REMEMBERED_SECONDS, _LONGEST_NOTES = 300.0, 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Notes:
+    """What writers of a login leave for each other: not to write before a time, and what was written to when."""
+
+    not_before: float = 0.0
+    wrote: Mapping[str, float] = field(default_factory=dict)
 
 
 class Pace:
@@ -34,6 +44,8 @@ class Pace:
         self._patience = _PATIENCE_SECONDS
         self._last_write: float | None = None
         self._descriptor: int | None = None
+        self._began = clock()
+        self._written: dict[str, float] = {}
 
     def patiently(self, ask: Callable[[], T], *, is_write: bool = False) -> T:
         """Asks, again after a limit has passed, and a question also after a failure that passes; else raises."""
@@ -113,27 +125,51 @@ class Pace:
             self._sleep(_POLL_SECONDS)
             waited += _POLL_SECONDS
 
+    def wrote_to(self, ids: Iterable[str]) -> None:
+        """Leaves word for the next one which items were just written to."""
+        now = self._clock()
+        self._written |= dict.fromkeys(ids, now)
+        known = {id: at for id, at in self._notes().wrote.items() if at > now - _REMEMBERED_SECONDS}
+        self._note(replace(self._notes(), wrote=known | self._written))
+
+    def others_wrote_to(self, ids: Iterable[str]) -> list[str]:
+        """Returns those of the items that another process wrote to since we began: what we read of them is old."""
+        wrote = self._notes().wrote
+        return [id for id in ids if wrote.get(id, 0.0) >= self._began and wrote[id] != self._written.get(id)]
+
     def _warn_others(self, seconds: float) -> None:
+        self._note(replace(self._notes(), not_before=self._clock() + seconds))
+
+    def _notes(self) -> _Notes:
+        text = b"" if self._descriptor is None else os.pread(self._descriptor, _LONGEST_NOTES, 0)
+        return _notes_in(text)
+
+    def _note(self, notes: _Notes) -> None:
         if self._descriptor is not None:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, 0)
-                os.pwrite(self._descriptor, json.dumps({"not_before": self._clock() + seconds}).encode(), 0)
+                os.pwrite(self._descriptor, json.dumps(asdict(notes)).encode(), 0)
 
     def _wait_as_told(self, login: str) -> None:
-        assert self._descriptor is not None
-        rest = _not_before(os.pread(self._descriptor, 100, 0)) - self._clock()
+        rest = self._notes().not_before - self._clock()
         if rest > 0:
             message = f"GitHub has limited the requests of '{login}'"
             self.wait(rest, TrackerError(Trouble.RATE_LIMITED, message, wait_seconds=rest))
 
 
-def _not_before(text: bytes) -> float:
+def _notes_in(text: bytes) -> _Notes:
+    """Reads what the last writer left; whatever is not of that shape says nothing."""
     try:
         kept: object = json.loads(text)
     except ValueError:
-        return 0.0
-    found = kept.get("not_before") if isinstance(kept, dict) else None
-    return float(found) if isinstance(found, int | float) else 0.0
+        return _Notes()
+    found = kept if isinstance(kept, dict) else {}
+    until, wrote = found.get("not_before"), found.get("wrote")
+    times = wrote.items() if isinstance(wrote, dict) else ()
+    return _Notes(
+        float(until) if isinstance(until, int | float) else 0.0,
+        {str(id): float(at) for id, at in times if isinstance(at, int | float)},
+    )
 
 
 def _minutes(seconds: float) -> str:
