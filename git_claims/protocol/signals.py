@@ -99,7 +99,8 @@ def on_take(
     operator's assignment goes and who is named; where nobody knows it, it is looked for in the lock comments.
     """
     claim, ours = postable(claim, house), postable(claim, house).operator
-    told = _is_told(issue, claim, house, fresh=fresh)
+    # A lock names a login; of a claim that was made without one, only the label can be shown.
+    told = ours is None or _is_told(issue, claim, house, fresh=fresh)
     # Where it was told before, whoever is assigned by now is so for a reason of their own.
     known = previous if fresh or not told else None
     previous = known or (None if told else _taken_from(issue, claim, house))

@@ -232,6 +232,8 @@ def _with_wishes(claim: Claim, asker: Asker, lead: Item | None) -> Claim:
         branch=asker.branch or claim.branch,
         phase=asker.phase or claim.phase,
         lead=lead.spelling if lead else claim.lead,
+        # Claimed while nobody was logged in: whoever is now is shown from now on.
+        operator=claim.operator or asker.operator,
     )
 
 

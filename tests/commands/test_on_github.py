@@ -191,7 +191,7 @@ def test_label_that_somebody_put_on_after_a_release_stays(github: GitHub, octo: 
     assert "in-progress" in issue.labels
 
 
-def test_lock_of_a_chain_that_nobody_was_logged_in_for_is_ended_by_that_chain(
+def test_claim_that_was_made_without_a_login_is_shown_by_whoever_holds_it_when_there_is_one(
     github: GitHub, octo: ForkedAgent
 ) -> None:
     issue, logged_in = github.add_issue(42, labels=["ready"]), octo.environment
@@ -199,12 +199,58 @@ def test_lock_of_a_chain_that_nobody_was_logged_in_for_is_ended_by_that_chain(
     octo.claim("42", check=0)
     octo.environment = logged_in
     octo.claim("sync", check=0)
-    assert "operator=chain-octo" in issue.comments[-1].body
-    github.mood("down", only="writes")
+    assert (issue.labels, issue.assignees, issue.comments) == (["in-progress"], [], [])
+    assert octo.claim("42", check=0).stdout == "renewed acme/ledger#42\n"
+    assert issue.assignees == ["octo"] and "operator=octo" in issue.comments[-1].body
+    assert "operator=octo" in octo.clone.server.claim_text("issue-42")
     octo.claim("release", "42", "--abandoned", check=0)
+    assert (issue.labels, issue.assignees) == (["ready"], [])
+
+
+@pytest.mark.parametrize(
+    ("ending", "labels", "is_open"),
+    [
+        ("--blocked --reason api", ["blocked"], True),
+        ("--ci-monitoring", ["ci-monitoring"], True),
+        ("--merged --pr 57", [], False),
+    ],
+)
+def test_how_work_ended_is_told_before_its_claim_goes(
+    ending: str, labels: list[str], is_open: bool, github: GitHub, octo: ForkedAgent
+) -> None:
+    issue = github.add_issue(42, labels=["ready"])
+    octo.claim("42", check=0)
+    github.add_pull(57, head="42-fix")
+    github.merge(57)
+    github.mood("down", only="writes")
+    answer = octo.claim("release", "42", *ending.split(), "--json")
+    assert (answer.status, answer.at("items", 0, "reason")) == (3, "signals-failed"), answer
+    assert "is not released yet, since not all of it landed" in answer.stderr
+    assert list(octo.clone.server.refs()) == ["refs/claims/issue-42"]
     github.calm()
-    octo.claim("sync", check=0)
-    assert (issue.labels, len(issue.comments)) == (["ready"], 2)
+    octo.claim("release", "42", *ending.split(), check=0)
+    assert (issue.labels, issue.state == "OPEN", issue.assignees) == (labels, is_open, ["octo"])
+    assert (octo.clone.server.refs(), len(issue.comments)) == ({}, 2)
+
+
+def test_a_label_that_nobody_may_change_does_not_keep_a_claim_for_ever(github: GitHub, octo: ForkedAgent) -> None:
+    github.add_issue(42, labels=["ready"])
+    octo.claim("42", check=0)
+    github.mood("may-not-label")
+    answer = octo.claim("release", "42", "--blocked", "--reason", "api")
+    assert answer.status == 0 and "did not land" in answer.stderr, answer
+    assert octo.clone.server.refs() == {}
+
+
+def test_two_releases_of_one_claim_at_once_tell_it_once(github: GitHub, octo: ForkedAgent, tmp_path: Path) -> None:
+    issue = github.add_issue(42, labels=["ready"])
+    octo.claim("42", check=0)
+    github.add_pull(57, head="42-fix")
+    github.merge(57)
+    github.mood("slow", only="writes", seconds=0.5)
+    running = [octo.fork("release", "42", "--merged", "--pr", "57") for _ in range(2)]
+    assert [process.finish().status for process in running] == [0, 0]
+    assert [body.partition("\n")[0] for body in issue.bodies[1:]] == ["Resolved by PR #57 (merged into `main`)."]
 
 
 def test_signals_that_are_required_take_the_claim_back(github: GitHub, octo: ForkedAgent) -> None:
