@@ -10,10 +10,12 @@ import click
 from git_claims.cli import render, words
 from git_claims.cli.lane_notes import enter_lane, leave_lane, never_held
 from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
+from git_claims.cli.signs import read_signs, sign_lines
 from git_claims.cli.world import CHAIN_VARIABLE, World, jitter
 from git_claims.errors import Exit, NeedsPerson, Usage
 from git_claims.flows.board import Board, Looked, check_words, look
 from git_claims.flows.change import Answer
+from git_claims.flows.listing import Row
 from git_claims.flows.showing import reclaim_shown, take_over_stale, take_shown
 from git_claims.flows.take import Patience, Wanted, take_over, take_waiting
 from git_claims.flows.take import take as take_flow
@@ -177,7 +179,7 @@ def adopt(item: Named, predecessor: ChainId, phase: str | None, **shared: object
     check_words(board, predecessor, phase)
     looked = look(board, [asked])
     answers = adopt_flow(world.store, asked, world.asker(chain, phase=phase), predecessor)
-    said = f"Taking over from chain `{predecessor}`, which is gone; lock retained."
+    said = f"Adopting the chain lock of `{predecessor}`{_age(world, answers)}; lock retained."
     answers = tell_step(board, answers, {Outcome.ADOPTED: said, Outcome.ALREADY_YOURS: None}, looked)
     if world.lane is not None and world.lane.chain == predecessor and all(answer.succeeded for answer in answers):
         # The lane goes with the claim: whoever names its chain exactly continues in its worktree too.
@@ -205,6 +207,12 @@ def reclaim(item: Named, **shared: object) -> Exit:
         world.store, world.board(), asked, world.operator(), lambda *shown: _confirm_reclaim(world, *shown)
     )
     return world.talk.answers(answers, world.repo, None, world.now)
+
+
+def _age(world: World, answers: Sequence[Answer]) -> str:
+    """How long ago the lock was claimed that is adopted."""
+    before = next((answer.rival for answer in answers if answer.rival is not None), None)
+    return f", {words.age(before, world.now)} old" if before is not None else ""
 
 
 def _time_or_item(args: Sequence[str]) -> str | None:
@@ -258,5 +266,8 @@ def _confirm_reclaim(world: World, item: Item, seen: Seen, siblings: Sequence[It
 
 
 def _show(world: World, item: Item, seen: Seen) -> None:
-    for line in render.record_lines(item, seen, world.repo, world.now):
+    """Shows a person what there is to decide on: the record, and what the tracker says of the item and its holder."""
+    signs = read_signs(world, {item: seen})
+    lines = render.record_lines(item, seen, world.repo, world.now)
+    for line in [*lines, *sign_lines(world, Row(item, seen, False, None), signs)]:
         click.echo(line, err=True)

@@ -89,7 +89,8 @@ def release(
     asked_about = [*family, *([Item(Kind.PULL, str(pull))] if pull else [])]
     looked = look(board, asked_about, branches_of(claims, family))
     ending = Ending(given[0] if given else None, pull, reason, note)
-    edit_of = _edit_of(board, looked, ending, ending_of_each(world, looked, claims, family, ending))
+    endings = ending_of_each(world, looked, claims, _ours(family, claims, chain), ending)
+    edit_of = _edit_of(board, looked, ending, endings)
     answers = release_shown(world.store, board, looked, family, chain, claims, edit_of)
     done = [answer.item for answer in answers if answer.succeeded]
     leave_lane(world, chain, done)
@@ -98,6 +99,11 @@ def release(
     if remove_worktree:
         _remove_worktrees(world, chain, done)
     return world.talk.answers(answers, world.repo, chain, world.now)
+
+
+def _ours(items: Sequence[Item], claims: Mapping[Item, Seen], chain: ChainId) -> list[Item]:
+    """Returns those of the items that the chain holds: of any other, nobody is asked how it ends."""
+    return [item for item in items if item in claims and claims[item].is_held_by(chain)]
 
 
 def ending_of_each(

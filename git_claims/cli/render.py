@@ -13,6 +13,7 @@ import click
 
 from git_claims.cli import words
 from git_claims.errors import CannotWrite, ClaimError, Exit
+from git_claims.flows.board import NOT_LANDED
 from git_claims.flows.change import Answer
 from git_claims.flows.listing import Look, Row
 from git_claims.protocol.claim import KEYS, ChainId, Seen
@@ -86,6 +87,17 @@ class Talk:
             }
         )
 
+    def _notes(self, answers: Sequence[Answer], repo: str) -> None:
+        """Warns of what is not as it should be: what holds of every item once, anything else with its item."""
+        for note in dict.fromkeys(note for answer in answers for note in answer.notes):
+            noted = [answer.item for answer in answers if note in answer.notes]
+            of_items = (
+                "" if len(noted) == len(answers) else f"{', '.join(words.qualified(each, repo) for each in noted)}: "
+            )
+            self.warn(f"{of_items}{note}")
+        if any(NOT_LANDED in note for answer in answers for note in answer.notes):
+            self.say("hint: 'git claim sync' repairs what is shown of claims")
+
     def _placed(self, line: str) -> str:
         """Leads the commands named in a line to the clone they are about."""
         if self._directory is None:
@@ -111,8 +123,7 @@ class Talk:
                 line, hint = words.refusal(answer, repo, now)
                 self.error(line, fatal=_cannot(answer))
                 hints.setdefault((answer.outcome, answer.reason), hint)
-        for note in dict.fromkeys(note for answer in answers for note in answer.notes):
-            self.warn(printable(note))
+        self._notes(answers, repo)
         if len(hints) > 1:
             # What was only left out waits for the same thing as what was lost.
             hints.pop((Outcome.NOT_TAKEN, Reason.ALL_OR_NOTHING), None)

@@ -21,6 +21,18 @@ if TYPE_CHECKING:
     from git_claims.tracker.model import Edited, Tracker
 
 
+NOT_LANDED = "did not land"
+# By the values of tracker/model.py's steps, which flows know as a type only.
+_STEPS = {
+    "add-labels": "label",
+    "remove-labels": "removal of a label",
+    "add-assignees": "assignee",
+    "remove-assignees": "removal of an assignee",
+    "comment": "comment",
+    "close": "closing",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Board:
     """A tracker and what the repository wants shown on it.
@@ -100,8 +112,10 @@ def with_branches(
 
 
 def failures(edited: Edited) -> tuple[str, ...]:
-    """Says which steps of an edit did not land, and why."""
-    return tuple(f"{step} did not land: {why}" for step, why in edited.failed.items())
+    """Says which steps of an edit did not land, and why; what failed for one reason is one line."""
+    reasons = dict.fromkeys(edited.failed.values())
+    named = {why: [_STEPS[step] for step, each in edited.failed.items() if each == why] for why in reasons}
+    return tuple(f"{' and '.join(steps)} {NOT_LANDED}: {why}" for why, steps in named.items())
 
 
 def worded(edit_of: Callable[[], Edit]) -> Edit:

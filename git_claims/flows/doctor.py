@@ -107,8 +107,8 @@ def examine_tracker(tracker: Tracker, settings: Settings) -> Iterator[Finding]:
         return
     found = tracker.standing()
     for line in found.missing:
-        yield warning("tracker", line, "claims still stand on git alone; signals are skipped")
-    if found.login is None:
+        yield warning("tracker", line, _advice(found))
+    if found.repository is None:
         return
     yield ok("tracker", f"{found.program} as '{found.login}' on {found.repository}")
     if found.may_write is False:
@@ -125,6 +125,13 @@ def examine_tracker(tracker: Tracker, settings: Settings) -> Iterator[Finding]:
     if found.remaining is not None:
         level = ok if found.remaining > _FEW_REQUESTS else _few
         yield level("rate limit", f"{found.remaining} points left this hour")
+
+
+def _advice(found: Standing) -> str:
+    """What becomes of claims where the tracker does not tell all that it is asked."""
+    if found.is_unusable:
+        return "claims still stand on git alone; signals are skipped"
+    return "until it answers nothing is claimed" if found.repository is None else "what it would tell is left out"
 
 
 def _few(name: str, detail: str) -> Finding:

@@ -315,13 +315,15 @@ def _undone(
         if issue is not None and claim is not None:
             note = "Another look after the claim found it not free."
             edit = signals.on_release(issue, answer.item, claim, board.house, Release.PLAIN, note=note)
-            edit = replace(edit, add_labels=edit.add_labels & was_ready)
+            ours = issue.assigned(claim.operator)
+            edit = replace(edit, add_labels=edit.add_labels & was_ready, remove_assignees=ours)
             notes = tuple(part for each in apply(board, [edit]).values() for part in failures(each))
         undone = all(each.succeeded for each in release(store, [answer.item], asker.chain))
     except (CannotTell, TrackerError) as error:
         undone, notes = False, (error.message,)
     remains = () if undone else (f"the claim remains; 'git claim release {answer.item.spelling}' gives it up",)
-    return replace(instead, notes=instead.notes + notes + remains)
+    said = ("it was claimed for a moment, and given back",) if undone else remains
+    return replace(instead, notes=instead.notes + notes + said)
 
 
 def _not_free(item: Item, bar: Barred) -> Answer:

@@ -97,7 +97,8 @@ def _step(board: Board, issue: Issue, answer: Answer, said: str | None) -> Edit:
     if answer.outcome is Outcome.ADOPTED and previous is not None:
         return signals.on_adopt(issue, answer.item, claim, previous, board.house, said)
     again = answer.outcome is Outcome.ALREADY_YOURS
-    return signals.on_step(issue, answer.item, claim, board.house, said, again=again)
+    taken = again or answer.outcome is Outcome.RENEWED
+    return signals.on_step(issue, answer.item, claim, board.house, said, taken=taken, again=again)
 
 
 def _is_ours(seen: Seen | None, chain: ChainId | None) -> bool:

@@ -189,13 +189,16 @@ def on_lost(issue: Issue, item: Item, marker: Marker, house: House) -> Edit:
     )
 
 
-def on_step(issue: Issue, item: Item, claim: Claim, house: House, said: str, *, again: bool = False) -> Edit:
+def on_step(
+    issue: Issue, item: Item, claim: Claim, house: House, said: str, *, taken: bool = False, again: bool = False
+) -> Edit:
     """The comment of a chained run; label and assignee stay, so that the item is never observably unclaimed.
 
-    `again`: the step was taken before, so what was said of it then, under an earlier nonce, is not said twice.
+    `taken`: a step begins, rather than one ends; both may be told of one record. `again`: it was taken before, so
+    what was said of it then, under an earlier nonce, is not said twice.
     """
     claim = postable(claim, house)
-    nonce = _nonce(claim, "step")
+    nonce = _nonce(claim, "taken" if taken else "step")
     told = stands(issue, sign_of(nonce)) or (again and _is_step_told(issue, claim, house, said))
     comment = step_comment(claim, house, said, nonce)
     return Edit(item, comment=None if told else comment, comment_nonce=sign_of(nonce))

@@ -166,13 +166,13 @@ class GitHub:
 
     def standing(self) -> Standing:
         """Finds out what the login may do here; never raises. What is None, `missing` says why."""
-        program, missing = None, list[str]()
+        program = None
         try:
             program = f"gh {self._gh.version()}"
             return self._standing(program)
         except TrackerError as error:
-            missing.append(error.message)
-        return Standing(program, self._viewer, None, None, None, None, None, tuple(missing))
+            missing = (error.message,)
+            return Standing(program, self._viewer, None, None, None, None, None, missing, error.is_unusable)
 
     def _standing(self, program: str) -> Standing:
         answer = self._ask(queries.standing_document)

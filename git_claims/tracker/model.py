@@ -76,7 +76,10 @@ class LabelDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What `doctor` asks of a tracker: program version, login, rights, limits. None: could not be found out."""
+    """What `doctor` asks of a tracker: program version, login, rights, limits. None: could not be found out.
+
+    `is_unusable`: there is none to talk to at all, so that claims stand without it.
+    """
 
     program: str | None
     login: str | None
@@ -86,6 +89,7 @@ class Standing:
     labels: frozenset[str] | None
     remaining: int | None
     missing: tuple[str, ...] = ()
+    is_unusable: bool = False
 
 
 class Tracker(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.agents import Agent, Answer
 from tests.forked import ForkedAgent
 from tests.github_double import GitHub
 from tests.places import make_clone
+from tests.scenarios.holding_back import between_look_and_claim
 
 LOCK = "**Agent session lock** — claimed by an automated session; do not assign to another agent."
 
@@ -102,6 +104,42 @@ def test_what_was_assigned_while_we_claimed_is_given_back(github: GitHub, octo: 
     assert (octo.clone.server.refs(), issue.assignees, "in-progress" in issue.labels) == ({}, ["ada"], False)
 
 
+def test_what_was_closed_while_we_claimed_is_left_as_it_was(github: GitHub, octo: ForkedAgent, tmp_path: Path) -> None:
+    issue = github.add_issue(42, labels=["ready"])
+    answer = between_look_and_claim(octo, tmp_path, partial(github.close, 42), "42")
+    assert answer.status == 1 and "issue 'acme/ledger#42' is closed" in answer.stderr, answer
+    assert "it was claimed for a moment, and given back" in answer.stderr
+    assert (octo.clone.server.refs(), issue.assignees, "in-progress" in issue.labels) == ({}, [], False)
+
+
+def test_in_a_batch_what_did_not_land_is_told_with_its_item(github: GitHub, octo: ForkedAgent) -> None:
+    for number in (41, 42):
+        github.add_issue(number, labels=["ready"])
+    github.issue(41).labels.append("in-progress")
+    github.issue(41).assignees.append("octo")
+    github.mood("half-applied", fields=("addAssigneesToAssignable",))
+    answer = octo.claim("41", "42", check=0)
+    assert "warning: acme/ledger#42: assignee did not land: GitHub says:" in answer.stderr, answer
+
+
+@pytest.mark.parametrize("holder", [None, "chain-rival"])
+def test_nobody_is_asked_how_what_they_do_not_hold_ends(holder: str | None, github: GitHub, octo: ForkedAgent) -> None:
+    github.add_issue(42)
+    github.add_pull(57, head="42-fix", closes=42)
+    if holder is not None:
+        github.server.plant_claim("issue-42", holder)
+    answer = octo.claim("release", "42")
+    assert answer.status == (0 if holder is None else 1), answer
+    assert "pull requests" not in answer.stderr
+
+
+def test_doctor_says_what_becomes_of_claims_while_github_does_not_answer(github: GitHub, octo: ForkedAgent) -> None:
+    github.mood("down")
+    assert "until it answers nothing is claimed" in octo.claim("doctor").stdout
+    octo.environment = github.environment(None)
+    assert "claims still stand on git alone; signals are skipped" in octo.claim("doctor").stdout
+
+
 def test_bundle_shows_full_signals_on_the_lead_and_short_ones_on_siblings(github: GitHub, octo: ForkedAgent) -> None:
     lead, sibling = github.add_issue(41, labels=["ready"]), github.add_issue(42, labels=["ready"])
     answer, requests = counted(github, octo, "41", "--bundle", "42")
@@ -161,7 +199,7 @@ def test_signals_that_land_in_part_leave_a_true_claim_that_sync_repairs(github: 
     issue = github.add_issue(42, labels=["ready"])
     github.mood("half-applied", fields=("addAssigneesToAssignable",))
     answer = octo.claim("42")
-    assert answer.status == 0 and "warning: add-assignees did not land" in answer.stderr, answer
+    assert answer.status == 0 and "warning: assignee did not land" in answer.stderr, answer
     assert issue.assignees == []
     github.calm()
     repaired = octo.claim("sync")
@@ -175,7 +213,7 @@ def test_label_that_a_release_could_not_take_off_is_taken_off_by_sync(github: Gi
     octo.claim("42", check=0)
     github.mood("half-applied", fields=("removeLabelsFromLabelable",))
     answer = octo.claim("release", "42", "--abandoned")
-    assert answer.status == 0 and "warning: remove-labels did not land" in answer.stderr, answer
+    assert answer.status == 0 and "warning: removal of a label did not land" in answer.stderr, answer
     github.calm()
     assert octo.claim("sync").stdout.startswith("repaired acme/ledger#42: no-claim: 'octo' released it")
     assert (issue.labels, issue.assignees) == (["ready"], [])

@@ -28,10 +28,11 @@ def test_a_chained_run_is_told_step_by_step_and_the_item_is_shown_as_claimed_thr
     issue = github.add_issue(42, labels=["ready"])
     octo.claim("take", "42", "--phase", "build", check=0)
     octo.claim("hand-off", "42", "--to", "chain-next", "--phase", "review", check=0)
-    octo.claim("take", "42", "--phase", "land", "--chain", "chain-next", check=0)
-    octo.claim("take", "42", "--phase", "land", "--chain", "chain-next", check=0)
+    for step in ("review", "review", "land", "land"):
+        octo.claim("take", "42", "--phase", step, "--chain", "chain-next", check=0)
     assert [comment.body.partition("\n")[0] for comment in issue.comments[1:]] == [
         "Completed; next step: review. Lock handed off to `chain-next`; the chain continues, label and assignee stay.",
+        "Taking over at step review; lock retained.",
         "Taking over at step land; lock retained.",
     ]
     assert (issue.labels, issue.assignees) == (["in-progress"], ["octo"])
@@ -60,7 +61,8 @@ def test_another_login_that_adopts_a_claim_is_shown_in_the_place_of_the_first(
     octo.claim("42", check=0)
     ada.claim("adopt", "42", "--from", "chain-octo", check=0)
     assert (issue.assignees, issue.labels) == (["ada"], ["in-progress"])
-    assert "which is gone; lock retained. It was the lock of `octo`" in issue.comments[-1].body
+    assert "Adopting the chain lock of `chain-octo`, " in issue.comments[-1].body
+    assert "old; lock retained. It was the lock of `octo`" in issue.comments[-1].body
     assert ada.claim("sync").stdout == "claims and tracker agree\n"
     ada.claim("release", "42", "--abandoned", check=0)
     assert (issue.assignees, issue.labels) == ([], ["ready"])

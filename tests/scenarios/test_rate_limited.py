@@ -109,8 +109,9 @@ def test_wait_that_is_too_long_leaves_a_claim_whose_signals_are_said_to_be_missi
     github.mood("secondary-limit", only="writes", seconds=300)
     answer = octo.claim("42")
     assert (answer.status, answer.stdout) == (0, "claimed acme/ledger#42 for chain-octo\n"), answer
-    for step in ("add-labels", "remove-labels", "add-assignees", "comment"):
-        assert f"warning: {step} did not land: GitHub says: You have exceeded a secondary rate limit" in answer.stderr
+    steps = "label and removal of a label and assignee and comment"
+    assert f"warning: {steps} did not land: GitHub says: You have exceeded a secondary rate limit" in answer.stderr
+    assert "hint: 'git claim sync' repairs what is shown of claims\n" in answer.stderr
     assert list(github.server.refs()) == [f"{CLAIMS}issue-42"] and issue.comments == []
     github.calm()
     github.forget_requests()
