@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents import Answer, at_terminal
+from tests.agents import PROGRAM, Answer, at_terminal
+from tests.commands.keyboard import at_keyboard
 from tests.commands.telling import block, holders, plant, shown
 from tests.forked import ForkedAgent
 from tests.github_double import GitHub
@@ -87,6 +88,15 @@ def test_stale_claims_cannot_be_told_where_there_is_no_tracker(agent: ForkedAgen
     plant(server, "issue-42")
     answer = agent.claim("ls", "--stale")
     assert answer.status != 0 and "no claims" not in answer.stderr, answer
+
+
+def test_person_who_frees_a_claim_sees_what_speaks_for_it(octo: ForkedAgent, old: None) -> None:
+    with at_keyboard(octo, [*PROGRAM, "reclaim", "42"]) as person:
+        person.sees("title       Issue 42")
+        person.sees("holder      stale: claimed")
+        person.sees("Type 42 to free it")
+        person.types("no\n")
+        assert person.finish() == 1
 
 
 # Operators
