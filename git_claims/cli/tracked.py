@@ -94,7 +94,10 @@ def _hold(world: World, named: Named, *, on: bool, why: str | None) -> Exit:
     held = hold_flow(world.store, board, item, Hold(on, world.operator(), why), chain)
     for line in held.failed:
         world.talk.warn(printable(line))
-    if not held.failed:
+    if held.failed:
+        wished = "on hold" if on else "taken off hold"
+        world.talk.error(f"{qualified(item, world.repo)} was not {wished} as a whole", "repeating is safe")
+    else:
         already = " already" if held.already else ""
         world.talk.result(f"{qualified(item, world.repo)} is{already} {'on hold' if on else 'not on hold'}")
     released = [answer for answer in held.released if answer.succeeded]

@@ -72,7 +72,7 @@ def look(board: Board, items: Iterable[Item], branches: Mapping[Item, str] | Non
     except TrackerError as error:
         if board.mandatory or not error.is_unusable:
             raise
-        note = f"signals were skipped: {error.message}"
+        note = "; ".join(part for part in (f"signals were skipped: {error.message}", error.hint) if part)
         return Looked(dict.fromkeys(wanted), error.message, (note,))
 
 
