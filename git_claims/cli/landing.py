@@ -151,9 +151,10 @@ def _refuse_if_older(job: Job, seen: Seen, landing: Landing) -> None:
 def _patience(job: Job, timeout: timedelta) -> Patience:
     said: list[str] = []
 
-    def notice(landing: Landing, step: Step) -> None:
-        line = progress_of(landing, step)
-        if line is not None and line not in said[-1:]:
+    def notice(landing: Landing, step: Step, heard: str) -> None:
+        line = progress_of(landing, step, heard)
+        # Each attempt to merge is two lines, which are said once however often it has to be repeated.
+        if line is not None and line not in said[-2:]:
             said.append(line)
             job.world.talk.say(f"#{landing.pull.number}: {line}")
 
@@ -269,7 +270,10 @@ def _stopped(job: Job, watched: Watched) -> Exit:
     if step.move is Move.LOST:
         talk.error(f"#{number} was not merged: the claim is lost", f"'git claim show {job.lead.spelling}' shows it")
     elif step.hindrance is None:
-        talk.error(f"#{number} is not merged yet: {said_of_waiting(step.waits)}", "'git claim land' again goes on")
+        talk.error(
+            f"#{number} is not merged yet: {said_of_waiting(step.waits, watched.said)}",
+            "'git claim land' again goes on",
+        )
     else:
         why, hint = said_of(step.hindrance)
         said = f" ({watched.said})" if watched.said else ""

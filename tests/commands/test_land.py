@@ -116,6 +116,17 @@ def test_silence_of_the_tracker_is_outlasted(proposed: Proposed) -> None:
     proposed.assert_cleared_away()
 
 
+# Over 3 s: it tries three times, each a little later.
+def test_merge_that_gets_no_answer_is_repeated_and_what_the_tracker_said_is_told_once(green: Proposed) -> None:
+    green.github.mood("down", only="writes", times=3)
+    answer = land(green)
+    assert answer.stderr == block("""
+        #17: merging; 1 passed
+        #17: the tracker is still working it out (GitHub answered with status 503); 1 passed
+    """)
+    green.assert_cleared_away()
+
+
 # What stands in the way, each by its own name
 
 
