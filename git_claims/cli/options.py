@@ -10,7 +10,7 @@ import click
 
 from git_claims.cli.render import Talk
 from git_claims.cli.world import World
-from git_claims.errors import Usage
+from git_claims.errors import ClaimError, Usage
 from git_claims.protocol.item import Named, is_item, parse
 from git_claims.protocol.text import duration, printable
 
@@ -96,8 +96,11 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except Usage as error:
-            error.hint = error.hint or f"'{ctx.command_path} {ctx.invoked_subcommand} -h' shows how it is used"
+        except ClaimError as error:
+            if isinstance(error, Usage):
+                error.hint = error.hint or f"'{ctx.command_path} {ctx.invoked_subcommand} -h' shows how it is used"
+            if error.hint and isinstance(ctx.obj, Talk):
+                error.hint = ctx.obj.placed(error.hint)
             raise
 
     def _with_take(self, args: list[str]) -> list[str]:
@@ -162,4 +165,7 @@ def open_world(options: dict[str, object], named: Sequence[Named | None] = ()) -
         return world
     from git_claims.cli.clones import of_items
 
-    return of_items(world, items)
+    found = of_items(world, items)
+    # What is raised is told by whoever does not know of clones.
+    click.get_current_context().find_root().obj = found.talk
+    return found

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from git_claims.git.store import Store
     from git_claims.protocol.item import Item
+    from git_claims.protocol.served import Place
     from git_claims.protocol.transition import Asker
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
@@ -96,7 +97,7 @@ class Left:
 
 def run_guarded(
     store: Store,
-    item: Item,
+    place: Place,
     asker: Callable[[], Asker],
     guard: Guard,
     *,
@@ -113,10 +114,10 @@ def run_guarded(
     taken_here = answer.outcome is Outcome.CLAIMED
     status: int | None = None
     try:
-        status = run_watched(store, item, asker, guard).status
+        status = run_watched(store, place.item, asker, guard).status
     finally:
         # Also when we are interrupted or the command could not be started: nothing of ours stays behind.
-        left = _release(item, guard, status, give_back) if taken_here else None
+        left = _release(place, guard, status, give_back) if taken_here else None
     return Ended(answer, status, left)
 
 
@@ -294,7 +295,9 @@ def _is_stopped(child: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _release(item: Item, guard: Guard, status: int | None, give_back: Callable[[bool], list[Answer]]) -> Answer | None:
+def _release(
+    place: Place, guard: Guard, status: int | None, give_back: Callable[[bool], list[Answer]]
+) -> Answer | None:
     try:
         # A lead takes the bundle along that joined it meanwhile; the answer for the item itself comes first.
         answer = give_back(status == 0)[0]
@@ -303,7 +306,7 @@ def _release(item: Item, guard: Guard, status: int | None, give_back: Callable[[
         return None
     outcome = "done" if status == 0 else "abandoned"
     if answer.outcome is Outcome.RELEASED:
-        guard.tell(f"released {item.spelling} ({outcome})", False)
+        guard.tell(f"released {place.spelling} ({outcome})", False)
     return None if answer.succeeded else answer
 
 

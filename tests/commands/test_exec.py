@@ -49,7 +49,7 @@ def test_claim_is_held_while_the_command_runs_and_released_after_it(agent: Forke
     assert first == "chain-agent-1 42"
     assert "chain=chain-agent-1" in record
     assert (server.refs(), len(server.chain_of(FORTY_TWO))) == ({}, 2)
-    assert (answer.status, answer.stderr) == (0, "released 42 (done)\n")
+    assert (answer.status, answer.stderr) == (0, "released server#42 (done)\n")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_claim_is_held_while_the_command_runs_and_released_after_it(agent: Forke
 def test_exit_status_of_the_command_is_passed_on(agent: ForkedAgent, server: Server, script: str, status: int) -> None:
     answer = agent.claim("exec", "42", *sh(script))
     assert (answer.status, server.refs()) == (status, {})
-    assert answer.stderr == f"released 42 ({'abandoned' if status else 'done'})\n"
+    assert answer.stderr == f"released server#42 ({'abandoned' if status else 'done'})\n"
 
 
 def test_output_is_the_commands_own(agent: ForkedAgent) -> None:
@@ -123,7 +123,10 @@ def test_command_that_cannot_be_run_gives_the_claim_back(
     answer = agent.claim("exec", "42", "--", command)
     assert (server.refs(), len(server.chain_of(FORTY_TWO))) == ({}, 2)
     assert (answer.status, answer.stdout) == (2, "")
-    assert answer.stderr.splitlines()[:2] == ["released 42 (abandoned)", f"error: cannot run '{command}': {error}"]
+    assert answer.stderr.splitlines()[:2] == [
+        "released server#42 (abandoned)",
+        f"error: cannot run '{command}': {error}",
+    ]
 
 
 def test_command_line_without_a_command_claims_nothing(agent: ForkedAgent, server: Server) -> None:

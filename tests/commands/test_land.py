@@ -53,11 +53,12 @@ def test_checks_are_watched_with_a_line_for_each_change(proposed: Proposed) -> N
 
 def test_no_check_yet_is_not_green(proposed: Proposed) -> None:
     answer = land(proposed, "--timeout=0", status=3)
-    assert answer.stderr == block("""
+    assert answer.stderr == block(f"""
         #17: no check has reported yet; no checks
         error: #17 is not merged yet: no check has reported yet
-        hint: 'git claim land' again goes on
+        hint: 'git claim -C {proposed.path} land' again goes on
     """)
+    assert "hint: 'git claim land' again goes on\n" in proposed.lane.claim("land", "--timeout=0").stderr
     proposed.assert_untouched()
 
 

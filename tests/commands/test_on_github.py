@@ -117,7 +117,7 @@ def test_release_takes_two_requests_and_does_what_the_pull_request_says(github: 
     octo.claim("42", check=0)
     github.add_pull(57, head="42-totals", closes=42)
     refused = octo.claim("release", "42")
-    assert refused.status == 1 and "has open pull requests: #57" in refused.stderr
+    assert refused.status == 1 and "issue 'acme/ledger#42' has open pull requests: #57" in refused.stderr
     github.merge(57)
     answer, requests = counted(github, octo, "release", "42")
     assert (answer.status, requests) == (0, 2), answer
