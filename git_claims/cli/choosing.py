@@ -304,7 +304,7 @@ def _say_nothing(world: World, sight: Sight, found: Queue) -> Exit:
         lost = ", ".join(each.place.spelling for each in found.ready)
         world.talk.error(f"nothing was taken: others were faster at {lost}", "repeating is safe")
     else:
-        world.talk.error(f"nothing is ready: {found.state}", hint_of(found.state))
+        world.talk.error(f"nothing is ready: {found.state}", hint_of(found))
     for line in waiting_lines(found.waiting):
         world.talk.say(line)
     say_skipped(world, found, sight.left)
