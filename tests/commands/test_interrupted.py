@@ -24,7 +24,7 @@ SAID = block("""
     --- stdout
     --- stderr
     error: interrupted
-    hint: 'git claim ls --mine' shows what this chain holds; repeating is safe
+    hint: 'git claim ls' shows who holds what; repeating is safe
     """)
 
 
