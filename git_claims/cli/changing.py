@@ -106,6 +106,8 @@ def take(
     lost = [answer.item for answer in answers if answer.outcome not in HOLDING | {Outcome.UNKNOWN}]
     never_held(world, chain, lost)
     status = world.talk.answers(answers, world.repo, chain, world.now)
+    if world.chain_is_new and len(lost) == len(answers):
+        world.talk.say(f"chain {chain} holds nothing and need not be kept")
     if world.chain_is_new and any(answer.outcome is Outcome.HELD for answer in answers):
         world.talk.say(f"hint: no chain was in force here; if it is yours, say so with --chain or {CHAIN_VARIABLE}")
     return status
