@@ -8,7 +8,7 @@ from datetime import timedelta
 import click
 
 from git_claims.cli import render, words
-from git_claims.cli.lane_notes import enter_lane, leave_lane, never_held
+from git_claims.cli.lane_notes import enter_lane, leave_lane, never_held, say_nothing_held
 from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
 from git_claims.cli.world import CHAIN_VARIABLE, World, jitter
 from git_claims.errors import Exit, NeedsPerson, Usage
@@ -106,8 +106,7 @@ def take(
     lost = [answer.item for answer in answers if answer.outcome not in HOLDING | {Outcome.UNKNOWN}]
     never_held(world, chain, lost)
     status = world.talk.answers(answers, world.repo, chain, world.now)
-    if world.chain_is_new and len(lost) == len(answers):
-        world.talk.say(f"chain {chain} holds nothing and need not be kept")
+    say_nothing_held(world, chain, answers)
     if world.chain_is_new and any(answer.outcome is Outcome.HELD for answer in answers):
         world.talk.say(f"hint: no chain was in force here; if it is yours, say so with --chain or {CHAIN_VARIABLE}")
     return status

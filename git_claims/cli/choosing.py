@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from git_claims.cli.clones import left_out, say_left_out
-from git_claims.cli.lane_notes import enter_lane, never_held
+from git_claims.cli.lane_notes import enter_lane, never_held, say_nothing_held
 from git_claims.cli.opening import OpenedLane, Wishes, open_lane, say_opened
 from git_claims.cli.options import DURATION, bare_option_means, edges, open_world
 from git_claims.cli.polling import Wait
@@ -296,7 +296,9 @@ def _say_begun(begun: Begun) -> Exit:
     if begun.opened is not None:
         return say_opened(begun.world, begun.opened)
     world = begun.world
-    return world.talk.answers([begun.answer], world.repo, begun.chain, world.now)
+    status = world.talk.answers([begun.answer], world.repo, begun.chain, world.now)
+    say_nothing_held(world, begun.chain, [begun.answer])
+    return status
 
 
 def _say_nothing(world: World, sight: Sight, found: Queue) -> Exit:

@@ -1,6 +1,7 @@
 """Options and argument types that several commands share, and the group that takes an item for `take`."""
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ import click
 
 from git_claims.cli.render import Talk
 from git_claims.cli.world import World
-from git_claims.errors import ClaimError, Usage
+from git_claims.errors import ClaimError, Terminated, Usage
 from git_claims.protocol.item import Named, is_item, parse
 from git_claims.protocol.text import duration, printable
 
@@ -102,6 +103,11 @@ class Group(click.Group):
             if error.hint and isinstance(ctx.obj, Talk):
                 error.hint = ctx.obj.placed(error.hint)
             raise
+        except KeyboardInterrupt:
+            if sys.stderr.isatty():
+                raise
+            # click ends the line of a ^C, also where no terminal shows one.
+            raise Terminated from None
 
     def _with_take(self, args: list[str]) -> list[str]:
         """Puts `take` in front where the first word that is no option is an item: `git claim --wait 42`."""

@@ -8,6 +8,7 @@ from functools import partial
 import click
 
 from git_claims.cli import render, words
+from git_claims.cli.lane_notes import say_nothing_held
 from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
 from git_claims.cli.world import CHAIN_VARIABLE, World
 from git_claims.errors import Exit, GitFailed, Refused, Usage
@@ -132,7 +133,9 @@ def exec_command(
         give_back=lambda succeeded: give_back(patient, board, asked, chain, succeeded=succeeded),
     )
     if ended.status is None:
-        return world.talk.answers([ended.answer], world.repo, chain, world.now)
+        status = world.talk.answers([ended.answer], world.repo, chain, world.now)
+        say_nothing_held(world, chain, [ended.answer])
+        return status
     if ended.left is not None:
         line, hint = words.refusal(ended.left, world.repo, world.now)
         world.talk.warn(f"not released: {line}")

@@ -106,14 +106,20 @@ def ending_of_each(
 ) -> Mapping[Item, tuple[Release, int | None]]:
     """Decides how each claim ends; raises Refused where the pull requests leave that open or say otherwise."""
     endings: dict[Item, tuple[Release, int | None]] = {}
+    refused: list[Refused] = []
     for item in items:
         issue = looked.issues.get(item)
         if issue is None:
             endings[item] = ending.outcome or Release.PLAIN, ending.pull
         elif ending.outcome is None:
-            endings[item] = _proposed(issue, world.repo, _since(issue, claims.get(item), world))
+            try:
+                endings[item] = _proposed(issue, world.repo, _since(issue, claims.get(item), world))
+            except Refused as error:
+                refused.append(error)
         else:
             endings[item] = ending.outcome, ending.pull
+    if refused:
+        raise Refused("; ".join(each.message for each in refused), refused[0].hint)
     if ending.outcome is Release.MERGED and ending.pull is not None and looked.skipped is None:
         _refuse_unless_merged(world, looked, ending.pull)
     return endings

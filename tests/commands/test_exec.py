@@ -107,6 +107,12 @@ def test_lane_runs_under_its_own_chain_in_its_own_directory(agent: ForkedAgent, 
     assert lane_of(lane.clone.path)["items"] == ["issue-42"]
 
 
+def test_chain_that_was_made_for_what_is_held_need_not_be_kept(nobody: ForkedAgent, server: Server) -> None:
+    plant(server, "issue-42")
+    assert "holds nothing and need not be kept" in nobody.claim("exec", "42", "--", "true").stderr
+    assert "need not be kept" not in nobody.claim("exec", "43", "--", "true").stderr
+
+
 def test_chain_is_minted_and_said_where_none_is_in_force(nobody: ForkedAgent, server: Server) -> None:
     answer = nobody.claim("exec", "42", *sh("echo $GIT_CLAIM_CHAIN"))
     assert answer.stderr.startswith(f"chain {answer.stdout.strip()} (new;")

@@ -134,6 +134,15 @@ def test_claim_of_somebody_else_is_not_overridden_by_a_pin(
     assert not DESTRUCTIVE.search(answer.stderr)
 
 
+def test_chain_that_was_made_for_a_pin_that_is_refused_need_not_be_kept(
+    github: GitHub, octo: ForkedAgent, queue: None
+) -> None:
+    plant(github.server, "issue-1", "chain-ada")
+    octo.chain = None
+    answer = octo.claim("next", "--take", "--pin", "1")
+    assert answer.status == 1 and "holds nothing and need not be kept" in answer.stderr, answer
+
+
 def test_pin_is_taken_although_others_frees_more_and_may_be_repeated(
     github: GitHub, octo: ForkedAgent, queue: None
 ) -> None:
