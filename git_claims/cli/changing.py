@@ -253,7 +253,7 @@ def _confirm_reclaim(world: World, item: Item, seen: Seen, siblings: Sequence[It
         return
     _show(world, item, seen)
     if siblings:
-        world.talk.say(f"its bundle goes with it: {', '.join(each.spelling for each in siblings)}")
+        world.talk.say(f"its bundle goes with it: {', '.join(words.qualified(each, world.repo) for each in siblings)}")
     if world.ask(f"Type {item.spelling} to free it").removeprefix("#").upper() != item.spelling.upper():
         raise NeedsPerson("not confirmed, nothing was changed")
 
