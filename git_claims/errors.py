@@ -109,7 +109,7 @@ class Interrupted(ClaimError):
 
     exit = Exit.INTERRUPTED
     reason = "interrupted"
-    advice = "'git claim ls --mine' shows what this chain holds; repeating is safe"
+    advice = "'git claim ls' shows who holds what; repeating is safe"
 
 
 class Terminated(BaseException):

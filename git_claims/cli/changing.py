@@ -8,7 +8,7 @@ from datetime import timedelta
 import click
 
 from git_claims.cli import render, words
-from git_claims.cli.lane_notes import enter_lane, leave_lane, never_held
+from git_claims.cli.lane_notes import enter_lane, leave_lane, never_held, say_nothing_held
 from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
 from git_claims.cli.signs import read_signs, sign_lines
 from git_claims.cli.world import CHAIN_VARIABLE, World, jitter
@@ -108,6 +108,7 @@ def take(
     lost = [answer.item for answer in answers if answer.outcome not in HOLDING | {Outcome.UNKNOWN}]
     never_held(world, chain, lost)
     status = world.talk.answers(answers, world.repo, chain, world.now)
+    say_nothing_held(world, chain, answers)
     if world.chain_is_new and any(answer.outcome is Outcome.HELD for answer in answers):
         world.talk.say(f"hint: no chain was in force here; if it is yours, say so with --chain or {CHAIN_VARIABLE}")
     return status
@@ -260,7 +261,7 @@ def _confirm_reclaim(world: World, item: Item, seen: Seen, siblings: Sequence[It
         return
     _show(world, item, seen)
     if siblings:
-        world.talk.say(f"its bundle goes with it: {', '.join(each.spelling for each in siblings)}")
+        world.talk.say(f"its bundle goes with it: {', '.join(words.qualified(each, world.repo) for each in siblings)}")
     if world.ask(f"Type {item.spelling} to free it").removeprefix("#").upper() != item.spelling.upper():
         raise NeedsPerson("not confirmed, nothing was changed")
 

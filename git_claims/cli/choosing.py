@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from git_claims.cli.clones import left_out, say_left_out
-from git_claims.cli.lane_notes import enter_lane, never_held
+from git_claims.cli.lane_notes import enter_lane, never_held, say_nothing_held
 from git_claims.cli.opening import OpenedLane, Wishes, open_lane, say_opened
 from git_claims.cli.options import DURATION, bare_option_means, edges, open_world
 from git_claims.cli.polling import Wait
@@ -22,7 +22,7 @@ from git_claims.flows.showing import take_one
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.item import Kind
 from git_claims.protocol.obstacles import Because, Cause
-from git_claims.protocol.pinning import Ambiguous, NoMatch, Pinned, Unfit, resolve, to_confirm
+from git_claims.protocol.pinning import Ambiguous, Match, NoMatch, Pinned, Unfit, resolve, to_confirm
 from git_claims.protocol.ready import Candidate, Queue, Waiting, queue
 from git_claims.protocol.served import Place
 from git_claims.protocol.text import printable
@@ -182,7 +182,8 @@ def _refuse_more(sight: Sight, choice: Choice, pinned: Place | None = None) -> N
 
 
 def _pinned(world: World, sight: Sight, choice: Choice, pin: str) -> Exit:
-    place = _resolved(world, sight, pin)
+    pinned = _resolved(world, sight, pin)
+    place = pinned.place
     _refuse_more(sight, choice, place)
     served = sight.worlds[place.slug]
     looked = look(served.board(), [place.item])
@@ -190,6 +191,9 @@ def _pinned(world: World, sight: Sight, choice: Choice, pin: str) -> Exit:
     say_left_out(world, sight.left)
     if not choice.begins:
         return _say_pin(world, place, entry)
+    world.talk.say(f"{place.spelling}: {entry.issue.title}")
+    if pinned.match is Match.ALIKE:
+        _confirm_alike(world, pinned, pin)
     # Somebody's claim is not overridden by any yes, so nobody is asked for one.
     reasons = () if isinstance(entry, Waiting) and entry.is_claimed else to_confirm(entry)
     for reason in reasons:
@@ -226,14 +230,28 @@ def _confirm(world: World, place: Place, choice: Choice, reasons: tuple[Because,
         raise NeedsPerson("not confirmed, nothing was changed", "'git claim next' says what is ready")
 
 
-def _resolved(world: World, sight: Sight, pin: str) -> Place:
+def _confirm_alike(world: World, pinned: Pinned, pin: str) -> None:
+    """A title that is only like what was typed is not yet what was meant."""
+    spelling = pinned.place.spelling
+    if not world.at_terminal():
+        raise NeedsPerson(
+            f"'{printable(pin)}' is only like {spelling} {_title(pinned)}", f"say that it is meant: --pin {spelling}"
+        )
+    if world.ask(f"Take {spelling} {_title(pinned)}? Type yes").lower() not in {"yes", "y"}:
+        raise NeedsPerson("not confirmed, nothing was changed", "'git claim next' says what is ready")
+
+
+def _resolved(world: World, sight: Sight, pin: str) -> Pinned:
     found = resolve(pin, sight.served)
     match found:
-        case Pinned(place):
-            return place
+        case Pinned():
+            return found
         case Ambiguous(candidates):
             named = "; ".join(f"{each.place.spelling} {_title(each)}" for each in candidates)
-            raise Refused(f"'{printable(pin)}' fits several: {named}", "name one of them by its number")
+            raise Refused(
+                f"'{printable(pin)}' fits several: {named}",
+                f"name the one that is meant, as in '--pin {candidates[0].place.spelling}'",
+            )
         case NoMatch(why):
             # It may be in what was not read.
             say_left_out(world, sight.left)
@@ -247,6 +265,7 @@ def _title(pinned: Pinned) -> str:
 
 def _say_pin(world: World, place: Place, entry: Candidate | Waiting) -> Exit:
     world.talk.data(place.spelling)
+    world.talk.say(entry.issue.title)
     reasons = entry.reasons if isinstance(entry, Waiting) else ()
     if reasons:
         said = "; ".join(reason.words for reason in reasons)
@@ -277,7 +296,9 @@ def _say_begun(begun: Begun) -> Exit:
     if begun.opened is not None:
         return say_opened(begun.world, begun.opened)
     world = begun.world
-    return world.talk.answers([begun.answer], world.repo, begun.chain, world.now)
+    status = world.talk.answers([begun.answer], world.repo, begun.chain, world.now)
+    say_nothing_held(world, begun.chain, [begun.answer])
+    return status
 
 
 def _say_nothing(world: World, sight: Sight, found: Queue) -> Exit:
@@ -285,7 +306,7 @@ def _say_nothing(world: World, sight: Sight, found: Queue) -> Exit:
         lost = ", ".join(each.place.spelling for each in found.ready)
         world.talk.error(f"nothing was taken: others were faster at {lost}", "repeating is safe")
     else:
-        world.talk.error(f"nothing is ready: {found.state}", hint_of(found.state))
+        world.talk.error(f"nothing is ready: {found.state}", hint_of(found))
     for line in waiting_lines(found.waiting):
         world.talk.say(line)
     say_skipped(world, found, sight.left)

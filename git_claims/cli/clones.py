@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from git_claims.cli.render import Document
-from git_claims.cli.world import World
+from git_claims.cli.world import LIST, World
 from git_claims.errors import ClaimError, Exit, NoRepository, Usage
 from git_claims.git.process import end_children
 from git_claims.git.remote import is_called
 from git_claims.protocol.item import Named
 from git_claims.protocol.text import printable
 
-LIST = ".agent-repos"
 _SIDE_BY_SIDE = 8
 _Read = TypeVar("_Read")
 
@@ -117,6 +116,7 @@ def _clone(world: World, path: str) -> World | Left:
     try:
         clone.repository  # noqa: B018 - asks git once, and keeps the answer
     except NoRepository as error:
+        error.hint = f"mend that line of {LIST}"
         return Left(path, error)
     return clone
 

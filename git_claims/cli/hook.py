@@ -151,7 +151,7 @@ def _refusal(world: World, judged: Judged) -> tuple[str, str]:
     if question.why is Why.IS_CLAIM:
         return f"the claim '{branch}' is not yours to change: {held}", "claims change by 'git claim' alone"
     if judged.seen is None:
-        return f"branch '{branch}' {pushed}: {held}", f"'git claim {number}' claims it; then push again"
+        return f"branch '{branch}' {pushed}: {held}", f"'git claim {number}' asks for it; then push again"
     if world.chain_or_none() is None:
         hint = f"if that is you, set {CHAIN_VARIABLE}, or push from the lane with 'git claim push'"
         return f"branch '{branch}' {pushed}: {held}, and no chain is in force here", hint

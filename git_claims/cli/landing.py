@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ import click
 from git_claims.cli import words
 from git_claims.cli.lane_notes import leave_lane
 from git_claims.cli.options import DURATION, ITEM, edges, open_world
-from git_claims.cli.render import Document, answer_document, exit_of
+from git_claims.cli.render import Document, Talk, answer_document, exit_of
 from git_claims.cli.trackers import pulls_board
 from git_claims.cli.world import World, jitter
 from git_claims.errors import Exit, Refused, Usage
@@ -32,7 +33,7 @@ _PAUSE_SECONDS = 10.0
 _MEND = "hint: mend it, then 'git claim pr' and 'git claim land' again"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """What is landed: the lead, its branch and every item of the pull request, for which chain."""
 
@@ -47,6 +48,18 @@ class Job:
     def attempts(self) -> Attempts:
         """What this clone remembers of checks that were red."""
         return Attempts(self.world.repository.common_dir / "git-claim" / "attempts")
+
+    @cached_property
+    def lane(self) -> Path | None:
+        """The worktree of its branch in this clone."""
+        return next((each.path for each in self.world.workspace.worktrees() if each.branch == self.branch), None)
+
+    @property
+    def talk(self) -> Talk:
+        """The streams of this command; the commands that are named lead to the lane, where we do not stand in it."""
+        if self.lane is None or self.lane == self.world.repository.top:
+            return self.world.talk
+        return self.world.talk.of_clone(str(self.lane))
 
 
 @click.command()
@@ -81,7 +94,11 @@ def land(
     lead, family = _family(world, asked, claims, chain)
     seen = claims.get(lead)
     job = Job(world, board, chain, lead, _branch(world, lead, seen), family)
-    landing = _find(job, seen, number)
+    try:
+        landing = _find(job, seen, number)
+    except Refused as error:
+        error.hint = _hint_in_lane(job, error.hint)
+        raise
     watched = watch(board.tracker, landing, _patience(job, timeout), without_checks=without_checks)
     match watched.step.move:
         case Move.FINISH:
@@ -135,6 +152,15 @@ def _find(job: Job, seen: Seen | None, number: int | None) -> Landing:
     return landing
 
 
+def _hint_in_lane(job: Job, hint: str | None) -> str | None:
+    """A pull request is opened in its lane, so a hint that names the command leads there."""
+    if hint is None or "'git claim pr'" not in hint:
+        return hint
+    if job.lane is None:
+        return f"'git claim start {job.lead.spelling}' opens its lane, in which its pull request is opened"
+    return job.talk.placed(hint)
+
+
 def _refuse_if_older(job: Job, seen: Seen, landing: Landing) -> None:
     """An issue that was opened again, under the name of its old branch, is not what was merged then."""
     issue, number = look(job.board, [job.lead]).issues[job.lead], landing.pull.number
@@ -151,9 +177,10 @@ def _refuse_if_older(job: Job, seen: Seen, landing: Landing) -> None:
 def _patience(job: Job, timeout: timedelta) -> Patience:
     said: list[str] = []
 
-    def notice(landing: Landing, step: Step) -> None:
-        line = progress_of(landing, step)
-        if line is not None and line not in said[-1:]:
+    def notice(landing: Landing, step: Step, heard: str) -> None:
+        line = progress_of(landing, step, heard)
+        # Each attempt to merge is two lines, which are said once however often it has to be repeated.
+        if line is not None and line not in said[-2:]:
             said.append(line)
             job.world.talk.say(f"#{landing.pull.number}: {line}")
 
@@ -224,7 +251,7 @@ def _say_answers(world: World, answers: Sequence[Answer]) -> None:
 def _red(job: Job, landing: Landing, most: int) -> Exit:
     count = max(job.attempts.count(item, landing.pull.head_oid) for item in job.items)
     failed = [(check, _log(job, check)) for check in failing(landing)]
-    talk, named = job.world.talk, names_of_failing(landing)
+    talk, named = job.talk, names_of_failing(landing)
     gives_up = count >= most
     talk.error(f"#{landing.pull.number}: checks failed: {named} (attempt {count} of {most})")
     for check, path in failed:
@@ -265,11 +292,14 @@ def _postable(board: Board, named: str) -> str:
 
 def _stopped(job: Job, watched: Watched) -> Exit:
     landing, step = watched.landing, watched.step
-    talk, number = job.world.talk, landing.pull.number
+    talk, number = job.talk, landing.pull.number
     if step.move is Move.LOST:
         talk.error(f"#{number} was not merged: the claim is lost", f"'git claim show {job.lead.spelling}' shows it")
     elif step.hindrance is None:
-        talk.error(f"#{number} is not merged yet: {said_of_waiting(step.waits)}", "'git claim land' again goes on")
+        talk.error(
+            f"#{number} is not merged yet: {said_of_waiting(step.waits, watched.said)}",
+            "'git claim land' again goes on",
+        )
     else:
         why, hint = said_of(step.hindrance)
         said = f" ({watched.said})" if watched.said else ""

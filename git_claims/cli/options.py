@@ -1,6 +1,7 @@
 """Options and argument types that several commands share, and the group that takes an item for `take`."""
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ import click
 
 from git_claims.cli.render import Talk
 from git_claims.cli.world import World
-from git_claims.errors import Usage
+from git_claims.errors import ClaimError, Terminated, Usage
 from git_claims.protocol.item import Named, is_item, parse
 from git_claims.protocol.text import duration, printable
 
@@ -96,9 +97,17 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except Usage as error:
-            error.hint = error.hint or f"'{ctx.command_path} {ctx.invoked_subcommand} -h' shows how it is used"
+        except ClaimError as error:
+            if isinstance(error, Usage):
+                error.hint = error.hint or f"'{ctx.command_path} {ctx.invoked_subcommand} -h' shows how it is used"
+            if error.hint and isinstance(ctx.obj, Talk):
+                error.hint = ctx.obj.placed(error.hint)
             raise
+        except KeyboardInterrupt:
+            if sys.stderr.isatty():
+                raise
+            # click ends the line of a ^C, also where no terminal shows one.
+            raise Terminated from None
 
     def _with_take(self, args: list[str]) -> list[str]:
         """Puts `take` in front where the first word that is no option is an item: `git claim --wait 42`."""
@@ -162,4 +171,7 @@ def open_world(options: dict[str, object], named: Sequence[Named | None] = ()) -
         return world
     from git_claims.cli.clones import of_items
 
-    return of_items(world, items)
+    found = of_items(world, items)
+    # What is raised is told by whoever does not know of clones.
+    click.get_current_context().find_root().obj = found.talk
+    return found

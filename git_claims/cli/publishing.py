@@ -8,6 +8,7 @@ from functools import partial
 import click
 
 from git_claims.cli import render, words
+from git_claims.cli.lane_notes import say_nothing_held
 from git_claims.cli.options import DURATION, ITEM, bare_option_means, edges, open_world
 from git_claims.cli.world import CHAIN_VARIABLE, World
 from git_claims.errors import Exit, GitFailed, Refused, Usage
@@ -17,10 +18,12 @@ from git_claims.flows.showing import give_back, take_one
 from git_claims.git.remote import Work
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.item import NAMESPACES, Item, Named, of_branch
+from git_claims.protocol.served import Place
 from git_claims.protocol.text import printable, without_credentials
 from git_claims.protocol.transition import Outcome, Reason
 
 _LEASE = "--force-with-lease"
+_REPEAT = f"the claim is still yours; bring the branch up to date and repeat, after a rebase with {_LEASE}"
 # What git says around a refusal, which is told in our own words.
 _NOISE = ("hint:", "To ", "error: failed to push", "error: atomic push failed", "fatal: the remote end hung up")
 
@@ -123,14 +126,16 @@ def exec_command(
     patient = world.store.within(watch.confirm_within)
     ended = run_guarded(
         world.store,
-        asked,
+        Place(world.repo, asked),
         partial(world.asker, chain, named=False),
         guard,
         claim=lambda: take_one(world.store, board, asked, partial(world.asker, chain)),
         give_back=lambda succeeded: give_back(patient, board, asked, chain, succeeded=succeeded),
     )
     if ended.status is None:
-        return world.talk.answers([ended.answer], world.repo, chain, world.now)
+        status = world.talk.answers([ended.answer], world.repo, chain, world.now)
+        say_nothing_held(world, chain, [ended.answer])
+        return status
     if ended.left is not None:
         line, hint = words.refusal(ended.left, world.repo, world.now)
         world.talk.warn(f"not released: {line}")
@@ -185,7 +190,7 @@ def _say_not_pushed(world: World, pushed: Pushed) -> Exit:
     if all(answer.reason is Reason.HOST_REFUSED for answer in failed):
         landed = "only a part was pushed:" if pushed.landed else what[pushed.landed]
         detail = "; ".join(_rejected(pushed)) or printable(failed[0].detail or "" if failed else "git push failed")
-        world.talk.error(f"{landed} {detail}", "the claim is still yours; bring the branch up to date and repeat")
+        world.talk.error(f"{landed} {detail}", _REPEAT)
         return Exit.NO
     if any(answer.reason is Reason.NO_ATOMIC for answer in failed):
         world.talk.error(

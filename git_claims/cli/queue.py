@@ -152,9 +152,11 @@ def waiting_lines(waiting: Sequence[Waiting]) -> list[str]:
     return table(("ITEM", "NOT READY", "TITLE"), lines) if lines else []
 
 
-def hint_of(state: State) -> str:
+def hint_of(found: Queue) -> str:
     """What could be done about a queue in which nothing is ready."""
-    return _HINTS.get(state, "'git claim next --wait' waits for more")
+    if found.is_blind:
+        return "waiting does not help: the tracker tells no blockers; a person says which, as in 'git claim 42'"
+    return _HINTS.get(found.state, "'git claim next --wait' waits for more")
 
 
 def say_skipped(world: World, found: Queue, left: Sequence[Left]) -> None:
@@ -169,7 +171,7 @@ def _say_queue(world: World, found: Queue, left: Sequence[Left]) -> None:
     for line in table(("READY", "UNBLOCKS", "TITLE"), lines) if lines else []:
         world.talk.data(line)
     if not lines:
-        world.talk.error(f"nothing is ready: {found.state}", hint_of(found.state))
+        world.talk.error(f"nothing is ready: {found.state}", hint_of(found))
     for line in waiting_lines(found.waiting):
         world.talk.data(line)
     for width in found.widths:
@@ -271,6 +273,8 @@ def _following(world: World, mine: Mine) -> str | None:
             return f"git claim{where} land {number}"
         case Todo.RESUME:
             return None
+        case Todo.RELEASE:
+            return f"git claim{where} release {number}"
         case Todo.START:
             return f"git claim{where} start {number}"
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import click
 
+from git_claims.cli import words
 from git_claims.cli.lane_notes import leave_lane
 from git_claims.cli.options import ITEM, edges, open_world
 from git_claims.cli.world import World
@@ -111,27 +112,33 @@ def ending_of_each(
 ) -> Mapping[Item, tuple[Release, int | None]]:
     """Decides how each claim ends; raises Refused where the pull requests leave that open or say otherwise."""
     endings: dict[Item, tuple[Release, int | None]] = {}
+    refused: list[Refused] = []
     for item in items:
         issue = looked.issues.get(item)
         if issue is None:
             endings[item] = ending.outcome or Release.PLAIN, ending.pull
         elif ending.outcome is None:
-            endings[item] = _proposed(issue, _since(issue, claims.get(item), world))
+            try:
+                endings[item] = _proposed(issue, world.repo, _since(issue, claims.get(item), world))
+            except Refused as error:
+                refused.append(error)
         else:
             endings[item] = ending.outcome, ending.pull
+    if refused:
+        raise Refused("; ".join(each.message for each in refused), refused[0].hint)
     if ending.outcome is Release.MERGED and ending.pull is not None and looked.skipped is None:
         _refuse_unless_merged(world, looked, ending.pull)
     return endings
 
 
-def _proposed(issue: Issue, since: datetime | None) -> tuple[Release, int | None]:
+def _proposed(issue: Issue, repo: str, since: datetime | None) -> tuple[Release, int | None]:
     merged = [pull.number for pull in signals.delivered(issue, since)]
     is_open = [pull.number for pull in issue.pulls if pull.state is PullState.OPEN]
     if is_open or len(merged) > 1:
         numbers = ", ".join(f"#{number}" for number in sorted(is_open or merged))
         state = "open" if is_open else "merged"
         raise Refused(
-            f"{issue.item.noun} '{issue.item.spelling}' has {state} pull requests: {numbers}",
+            f"{words.quoted(issue.item, repo)} has {state} pull requests: {numbers}",
             "say how the claim ends: --merged --pr N, --abandoned, --blocked --reason TEXT or --ci-monitoring",
         )
     return (Release.MERGED, merged[0]) if merged else (Release.PLAIN, None)
@@ -183,7 +190,7 @@ def _ci_done(world: World, items: Sequence[Item]) -> Exit:
     failed = [part for edited in apply(board, edits).values() for part in failures(edited)]
     for line in (*looked.notes, *failed):
         world.talk.warn(line)
-    world.talk.result(f"ci-monitoring ended for {', '.join(item.spelling for item in items)}")
+    world.talk.result(f"ci-monitoring ended for {', '.join(words.qualified(item, world.repo) for item in items)}")
     world.talk.document({"ok": not failed, "items": [item.name for item in items], "failed": failed})
     return Exit.UNKNOWN if failed else Exit.DONE
 

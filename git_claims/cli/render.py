@@ -59,7 +59,7 @@ class Talk:
     def say(self, line: str) -> None:
         """Talk that a script can do without."""
         if not self.quiet:
-            _put(printable(self._placed(line)), err=True)
+            _put(printable(self.placed(line)), err=True)
 
     def insist(self, line: str) -> None:
         """Talk that nobody can do without, whatever silence was asked for."""
@@ -71,7 +71,7 @@ class Talk:
     def error(self, line: str, hint: str | None = None, *, fatal: bool = False) -> None:
         _put(printable(f"{'fatal' if fatal else 'error'}: {line}"), err=True)
         if hint and not self.quiet:
-            _put(printable(f"hint: {self._placed(hint)}"), err=True)
+            _put(printable(f"hint: {self.placed(hint)}"), err=True)
 
     def failure(self, error: ClaimError) -> None:
         """A foreseen end, in both forms."""
@@ -98,11 +98,12 @@ class Talk:
         if any(NOT_LANDED in note for answer in answers for note in answer.notes):
             self.say("hint: 'git claim sync' repairs what is shown of claims")
 
-    def _placed(self, line: str) -> str:
+    def placed(self, line: str) -> str:
         """Leads the commands named in a line to the clone they are about."""
         if self._directory is None:
             return line
-        return re.sub(r"('|^next: )git claim ", rf"\g<1>git claim -C {self._directory} ", line)
+        # What leads somewhere already goes there.
+        return re.sub(r"('|^next: )git claim (?!-C )", rf"\g<1>git claim -C {self._directory} ", line)
 
     def _placed_in(self, document: Document) -> Document:
         following = document.get("next")
@@ -264,7 +265,8 @@ def listing_cells(row: Row, now: datetime, repo: str | None = None) -> list[str]
     """The cells of a claim but the tracker's; `repo` qualifies its item."""
     claim = row.seen.claim
     notes = ["mine"] if row.mine else []
-    notes += [f"bundled with {row.lead.spelling}"] if row.lead else []
+    lead = row.lead and (words.qualified(row.lead, repo) if repo else row.lead.spelling)
+    notes += [f"bundled with {lead}"] if lead else []
     notes += [] if claim else [f"unreadable: {row.seen.trouble}"]
     cells = (claim.chain, claim.operator, claim.host, claim.branch) if claim else (None,) * 4
     shown = [printable(cell) if cell else "-" for cell in cells]

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 import click
+from click.core import ParameterSource
 
 from git_claims.cli import words
 from git_claims.cli.choosing import Choice, begin
@@ -32,22 +33,30 @@ from git_claims.protocol.item import Named
 from git_claims.protocol.pull import Landing
 from git_claims.protocol.ready import State
 from git_claims.protocol.served import Place
-from git_claims.protocol.text import printable
+from git_claims.protocol.text import printable, spelled
 
+# What whoever resumes a run has to say again, beside the chain.
+_REPEATED = {"remote", "budget", "timeout", "wait", "check_every"}
 _CONFIRM_SECONDS, _GRACE_SECONDS = 300.0, 10.0
 _BEGINNING = Choice(takes=False, starts=True, pin=None, another=True, even_if_blocked=False, even_hitl=False)
+# Of these reports it matters whether the claim is still held.
+_EMPTY = (reports.Drained, reports.HitlOnly)
 _ENDS = {State.DRAINED: Stop.DRAINED, State.HITL_ONLY: Stop.HITL_ONLY}
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a run was asked for: the worker's command, how many pieces, and how long for each thing."""
+    """What a run was asked for: the worker's command, how many pieces, and how long for each thing.
+
+    `again` are the options as they were given, for whoever goes on.
+    """
 
     command: tuple[str, ...]
     budget: int
     timeout: timedelta
     wait: timedelta
     check_every: timedelta
+    again: str = ""
 
 
 @click.command("run")
@@ -75,7 +84,7 @@ def run_command(
     world = open_world(shared)
     program, *words_of_it = command
     found = (_program(world, program), *words_of_it)
-    return Runner(world, Terms(found, budget, timeout, wait, check_every)).run()
+    return Runner(world, Terms(found, budget, timeout, wait, check_every, _given())).run()
 
 
 @click.command("report")
@@ -179,7 +188,13 @@ class Runner:
                 # It was there before: the claim stands, and somebody has to look.
                 return Worked(Exit.CANNOT, reports.Observed(error.message, None))
         world.talk.say(f"log: {log}")
-        return Worked(left.status, reports.read(tee.end_of_output), left.was_stopped)
+        observed = reports.read(tee.end_of_output)
+        is_held = isinstance(observed.report, _EMPTY) and left.cut is None and self._holds(world, turn)
+        return Worked(left.status, observed, left.cut, is_held=is_held)
+
+    def _holds(self, world: World, turn: Turn) -> bool:
+        seen = world.store.read([turn.place.item])[turn.place.item]
+        return seen is not None and seen.is_held_by(self.chain)
 
     def _watch(self, world: World) -> Watch:
         renew_every = world.settings.stale_window.total_seconds() / 3
@@ -232,8 +247,24 @@ class Runner:
         where = f"{ran.turn.place.spelling} in {ran.turn.path}" if ran.turn else ""
         talk.error(f"the run stopped at {where}: {ran.stop}: {ran.observed}")
         talk.insist(f"chain {self.chain} keeps what it holds; 'git claim mine --chain {self.chain}' shows it")
-        talk.say(f"hint: when it is clear, 'git claim run --chain {self.chain} -- {shlex.join(self.terms.command)}'")
+        command = f"--chain {self.chain}{self.terms.again} -- {shlex.join(self.terms.command)}"
+        talk.say(f"hint: when it is clear, 'git claim run {command}'")
         return Exit.NO if ran.stop in {Stop.HALTED, Stop.LOST} else Exit.UNKNOWN
+
+
+def _given() -> str:
+    """The options of this run that were given, in the words of a command line."""
+    context = click.get_current_context()
+    given = [
+        (name.replace("_", "-"), value)
+        for name, value in context.params.items()
+        if name in _REPEATED and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    return "".join(f" --{name} {shlex.quote(_spelled(value))}" for name, value in given)
+
+
+def _spelled(value: object) -> str:
+    return spelled(value) if isinstance(value, timedelta) else str(value)
 
 
 def _program(world: World, name: str) -> str:

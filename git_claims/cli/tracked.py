@@ -63,6 +63,8 @@ def sync(items: tuple[Named, ...], dry_run: bool, release_idle: bool, operator_w
     repaired = [(clone, each) for clone, drift in synced for each in drift]
     for clone, each in repaired:
         _say(clone, each, dry_run)
+    for clone, _ in synced:
+        _say_what_is_left(clone, [each.found for at, each in repaired if at is clone])
     if not repaired and synced:
         world.talk.result("claims and tracker agree")
     ok = not any(each.failed for _, each in repaired)
@@ -131,7 +133,7 @@ def _release_idle(world: World, seen: View, operator_wide: bool, dry_run: bool) 
         raise NoChain("no chain is in force here, so no claim can be yours", "say it with --chain or GIT_CLAIM_CHAIN")
     items = idle(seen, world.board(), chain, operator)
     if dry_run or not items:
-        world.talk.data(f"idle: {', '.join(item.spelling for item in items) or 'none'}")
+        world.talk.data(f"idle: {', '.join(qualified(item, world.repo) for item in items) or 'none'}")
         world.talk.document({"ok": True, "dry_run": dry_run, "idle": [item.name for item in items], "items": []})
         return Exit.DONE
     if operator_wide and world.ask(f"Release {len(items)} claims of {operator}? Type yes").lower() != "yes":
@@ -168,6 +170,16 @@ def _say(world: World, repaired: Repaired, dry_run: bool) -> None:
     world.talk.data(f"{done} {qualified(found.item, world.repo)}: {found.drift}: {printable(found.detail)}")
     for line in repaired.failed:
         world.talk.warn(f"{qualified(found.item, world.repo)}: {printable(line)}")
+
+
+def _say_what_is_left(world: World, found: Sequence[Found]) -> None:
+    """What only is found is for whoever holds it: nothing here changes who owns what."""
+    left = next((each.item for each in found if each.edit is None), None)
+    if left is not None:
+        world.talk.say(
+            f"hint: 'git claim show {left.spelling}' shows the claim and its holder, who can give it up,"
+            " or a person at a terminal"
+        )
 
 
 def _document(world: World, repaired: Repaired) -> Document:

@@ -9,7 +9,7 @@ from datetime import timedelta
 import click
 
 from git_claims.cli import render
-from git_claims.cli.clones import Left, served, side_by_side
+from git_claims.cli.clones import Clones, Left, served, side_by_side
 from git_claims.cli.options import DURATION, edges, open_world
 from git_claims.cli.queue import seat_of, waiting_lines
 from git_claims.cli.world import World, jitter
@@ -52,6 +52,14 @@ def watch_command(every: timedelta | None, limit: timedelta | None, **shared: ob
     shortest = usual if every is None else every.total_seconds()
     ends_at = float("inf") if limit is None else time.monotonic() + limit.total_seconds()
     view = _Table(world) if sys.stdout.isatty() and not world.talk.as_json else _Lines(world)
+    try:
+        return _watch(clones, view, shortest, ends_at)
+    except KeyboardInterrupt:
+        # How a person ends it, so that there is nothing to say.
+        return Exit.INTERRUPTED
+
+
+def _watch(clones: Clones, view: "_Table | _Lines", shortest: float, ends_at: float) -> Exit:
     before, pause = Snapshot(), shortest
     while True:
         sides, left = side_by_side(clones, _looked_at)

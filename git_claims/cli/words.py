@@ -28,7 +28,8 @@ def quoted(item: Item, repo: str) -> str:
 
 def claims(item: Item) -> str:
     """The hint for an item that nobody holds."""
-    return f"'git claim {item.spelling}' claims it"
+    # It may be closed or somebody else's all the same: that is found out by asking.
+    return f"'git claim {item.spelling}' asks for it"
 
 
 def ago(passed: timedelta) -> str:

@@ -16,7 +16,7 @@ import click
 
 from git_claims.cli import words
 from git_claims.cli.render import Talk
-from git_claims.errors import NoChain, TrackerError, Usage
+from git_claims.errors import NoChain, NoRepository, TrackerError, Usage
 from git_claims.flows.board import Board
 from git_claims.git import config, remote, repository
 from git_claims.git.config import GitConfig, Settings
@@ -34,6 +34,8 @@ from git_claims.protocol.transition import Asker
 from git_claims.tracker.model import Tracker
 
 CHAIN_VARIABLE = "GIT_CLAIM_CHAIN"
+# Outside of any clone, a file of this name lists those that are served.
+LIST = ".agent-repos"
 # Discovery and reading git config touch no network; something is broken if they take this long.
 _LOCAL_DEADLINE_SECONDS = 60.0
 
@@ -83,7 +85,12 @@ class World:
 
     @cached_property
     def repository(self) -> Repository:
-        return repository.discover(self.git)
+        try:
+            return repository.discover(self.git)
+        except NoRepository as error:
+            if (self.directory / LIST).is_file():
+                error.hint = f"this serves one clone: repeat it with -C and one of those that {LIST} lists"
+            raise
 
     @cached_property
     def git_config(self) -> GitConfig:

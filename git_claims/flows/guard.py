@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from git_claims.errors import CannotTell, ClaimError, Exit, Usage
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from git_claims.git.store import Store
     from git_claims.protocol.item import Item
+    from git_claims.protocol.served import Place
     from git_claims.protocol.transition import Asker
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
@@ -72,17 +74,30 @@ class Ended:
     left: Answer | None = None
 
 
+class Cut(Enum):
+    """Why we stopped a command that had not ended."""
+
+    LOST = "lost"
+    UNCONFIRMED = "unconfirmed"
+    TIMED_OUT = "timed-out"
+
+    @property
+    def status(self) -> Exit:
+        """The exit status that says so: only of a claim that is lost is anything known."""
+        return Exit.NO if self is Cut.LOST else Exit.UNKNOWN
+
+
 @dataclass(frozen=True, slots=True)
 class Left:
     """The exit status to use: the command's own, or, where we stopped it, the one that says why."""
 
     status: int
-    was_stopped: bool = False
+    cut: Cut | None = None
 
 
 def run_guarded(
     store: Store,
-    item: Item,
+    place: Place,
     asker: Callable[[], Asker],
     guard: Guard,
     *,
@@ -99,10 +114,10 @@ def run_guarded(
     taken_here = answer.outcome is Outcome.CLAIMED
     status: int | None = None
     try:
-        status = run_watched(store, item, asker, guard).status
+        status = run_watched(store, place.item, asker, guard).status
     finally:
         # Also when we are interrupted or the command could not be started: nothing of ours stays behind.
-        left = _release(item, guard, status, give_back) if taken_here else None
+        left = _release(place, guard, status, give_back) if taken_here else None
     return Ended(answer, status, left)
 
 
@@ -115,11 +130,11 @@ def run_watched(store: Store, item: Item, asker: Callable[[], Asker], guard: Gua
             passed_on_to(child)
             terminal = _Terminal()
             with terminal.lent_to(child):
-                verdict = _watch(store, item, asker, guard, child, terminal)
+                cut = _watch(store, item, asker, guard, child, terminal)
     finally:
         if child is not None:
             _stop(child, guard.watch.grace)
-    return Left(_shell_status(child.returncode)) if verdict is None else Left(verdict, was_stopped=True)
+    return Left(_shell_status(child.returncode) if cut is None else cut.status, cut)
 
 
 def _started(guard: Guard) -> subprocess.Popen[bytes]:
@@ -145,14 +160,14 @@ def _watch(
     guard: Guard,
     child: subprocess.Popen[bytes],
     terminal: _Terminal,
-) -> int | None:
-    """Waits for the command. Returns the exit status to use where it has to be stopped, None where it ended itself."""
+) -> Cut | None:
+    """Waits for the command. Returns why it has to be stopped, None where it ended itself."""
     confirmed = renewed = time.monotonic()
     ends_at = float("inf") if guard.watch.timeout is None else confirmed + guard.watch.timeout
     while not _ends_within(child, min(guard.watch.check_every, ends_at - time.monotonic()), terminal):
         if time.monotonic() >= ends_at:
             guard.tell("the command took too long and is stopped", True)
-            return Exit.UNKNOWN
+            return Cut.TIMED_OUT
         # A remote that says nothing must not keep us longer than the claim may go unconfirmed.
         left = max(confirmed + guard.watch.confirm_within - time.monotonic(), _SHORTEST_ANSWER_SECONDS)
         try:
@@ -162,7 +177,7 @@ def _watch(
                 continue
             if seen is None or not seen.is_held_by(asker().chain):
                 guard.tell("the claim is lost; the command is stopped", True)
-                return Exit.NO
+                return Cut.LOST
             confirmed = time.monotonic()
             if confirmed - renewed >= guard.watch.renew_every:
                 if renew(store, [item], asker())[0].outcome is Outcome.NOT_YOURS:
@@ -171,7 +186,7 @@ def _watch(
         except CannotTell as silence:
             if time.monotonic() - confirmed >= guard.watch.confirm_within:
                 guard.tell(f"the claim can no longer be confirmed ({silence.message}); the command is stopped", True)
-                return Exit.UNKNOWN
+                return Cut.UNCONFIRMED
     return None
 
 
@@ -280,7 +295,9 @@ def _is_stopped(child: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _release(item: Item, guard: Guard, status: int | None, give_back: Callable[[bool], list[Answer]]) -> Answer | None:
+def _release(
+    place: Place, guard: Guard, status: int | None, give_back: Callable[[bool], list[Answer]]
+) -> Answer | None:
     try:
         # A lead takes the bundle along that joined it meanwhile; the answer for the item itself comes first.
         answer = give_back(status == 0)[0]
@@ -289,7 +306,7 @@ def _release(item: Item, guard: Guard, status: int | None, give_back: Callable[[
         return None
     outcome = "done" if status == 0 else "abandoned"
     if answer.outcome is Outcome.RELEASED:
-        guard.tell(f"released {item.spelling} ({outcome})", False)
+        guard.tell(f"released {place.spelling} ({outcome})", False)
     return None if answer.succeeded else answer
 
 

@@ -39,7 +39,7 @@ _SLOWEST = 6
 class Patience:
     """How long to watch, in seconds, and what watching needs of the world.
 
-    `holds` asks whether the claim still stands, `notice` is told of every read.
+    `holds` asks whether the claim still stands, `notice` is told of every read and of what a merge was answered.
     """
 
     budget_seconds: float
@@ -48,7 +48,7 @@ class Patience:
     sleep: Callable[[float], None]
     jitter: Callable[[], float]
     holds: Callable[[], bool]
-    notice: Callable[[Landing, Step], None]
+    notice: Callable[[Landing, Step, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def watch(tracker: Tracker, landing: Landing, patience: Patience, *, without_che
     deadline, tries = patience.monotonic() + patience.budget_seconds, 0
     while True:
         watched = Watched(landing, next_step(landing, without_checks=without_checks))
-        patience.notice(landing, watched.step)
+        patience.notice(landing, watched.step, "")
         if watched.step.move is Move.MERGE:
             tries += 1
             watched = _merged(tracker, landing, patience, may_repeat=tries < _TRIES, without_checks=without_checks)
@@ -127,7 +127,7 @@ def _merged(
         return Watched(landing, Step(Move.LOST))
     merging, method = _merge(tracker, landing)
     now, step = merging.landing or landing, step_after(merging, may_repeat=may_repeat, without_checks=without_checks)
-    patience.notice(now, step)
+    patience.notice(now, step, merging.said)
     return Watched(now, step, merging.said, method if step.move is Move.FINISH else None)
 
 

@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 
 
 class Todo(StrEnum):
-    """What comes next: FINISH what is merged, LAND what is proposed, RESUME what has a lane, else START its lane."""
+    """What comes next: FINISH what is merged, LAND what is proposed, RELEASE what is closed or on hold, RESUME what has
+    a lane, else START its lane.
+    """
 
     FINISH = "finish"
     LAND = "land"
+    RELEASE = "release"
     RESUME = "resume"
     START = "start"
 
@@ -90,4 +93,6 @@ def _todo(seen: Seen, lane: LaneRow | None, issue: Issue | None, board: Board) -
             return Todo.LAND
         if signals.delivered(issue, signals.opened_at(issue, seen.claim, board.house)):
             return Todo.FINISH
+        if not issue.is_open or signals.is_held(issue, board.house):
+            return Todo.RELEASE
     return Todo.RESUME if lane is not None else Todo.START

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from git_claims.flows.guard import Cut
 from git_claims.protocol.report import Drained, Halted, HitlOnly, Merged, Observed
 
 if TYPE_CHECKING:
@@ -31,9 +32,16 @@ class Stop(StrEnum):
     AMBIGUOUS = "ambiguous"
     NOT_VERIFIED = "not-verified"
     LOST = "lost"
+    UNCONFIRMED = "unconfirmed"
+    TIMED_OUT = "timed-out"
 
 
 PEACEFUL = frozenset({Stop.BUDGET, Stop.DRAINED, Stop.HITL_ONLY})
+_CUTS = {
+    Cut.LOST: (Stop.LOST, "the claim was lost while the worker ran"),
+    Cut.UNCONFIRMED: (Stop.UNCONFIRMED, "the claim could not be confirmed while the worker ran"),
+    Cut.TIMED_OUT: (Stop.TIMED_OUT, "the worker took too long and was stopped"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +58,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """How a worker ended: its exit status, the end of its output, whether its claim was lost meanwhile."""
+    """How a worker ended: its exit status, the end of its output, why it was stopped, whether its claim stands."""
 
     status: int
     observed: Observed
-    lost: bool = False
+    cut: Cut | None = None
+    is_held: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +112,14 @@ def run(
 def _worked(turn: Turn, worked: Worked, verify: Callable[[Turn, int], str | None]) -> Delivered | Ran:
     """Judges one worker: only what it reports as merged, and what is merged, lets the run go on."""
     line = worked.observed.line
-    if worked.lost:
-        return Ran(Stop.LOST, "the claim was lost while the worker ran")
+    if worked.cut is not None:
+        return Ran(*_CUTS[worked.cut])
     match worked.observed.report:
         case Halted(issue, reason) if _is_of(turn, issue):
             return Ran(Stop.HALTED, reason)
+        case Drained() | HitlOnly() if worked.status == 0 and worked.is_held:
+            # Who found nothing to do would have given back what was taken for it.
+            return Ran(Stop.AMBIGUOUS, f"'{line}', and its claim is still held")
         case Drained() | HitlOnly() as empty if worked.status == 0:
             return Ran(Stop.DRAINED if isinstance(empty, Drained) else Stop.HITL_ONLY, line)
         case Merged(issue, pull) if worked.status == 0 and _is_of(turn, issue):

@@ -155,7 +155,7 @@ def _of_claim(item: Item, seen: View, board: Board, chain: ChainId | None, now: 
     elif not issue.is_open:
         yield Found(item, Drift.CLOSED, f"closed, and still claimed by '{claim.chain}'")
     elif signals.is_held(issue, board.house):
-        yield Found(item, Drift.HELD, f"held by label '{board.house.labels.hold}', and claimed by '{claim.chain}'")
+        yield Found(item, Drift.HELD, f"label '{board.house.labels.hold}', and claimed by '{claim.chain}'")
     else:
         yield from _of_open(item, claim, issue, board, now)
 

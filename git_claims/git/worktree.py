@@ -148,7 +148,7 @@ class Workspace:
             # Whoever works there would pass every fence as the new chain.
             raise InTheWay(
                 f"the worktree '{place.path}' is the lane of chain '{before.chain}'",
-                "use another with --slug, or inside it 'git claim adopt' the claim from that chain",
+                "choose another name with --slug; 'git claim lanes' shows what is left in it",
             )
         write_lane(worktree.git_dir, lane if before is None else before_with(before, lane))
 

@@ -262,5 +262,7 @@ def _window(claim: Claim, house: House) -> str:
 
 
 def _hours(window: timedelta) -> str:
-    hours = window.total_seconds() / 3600
-    return f"{hours:g} h" if hours >= 1 else f"{window.total_seconds() / 60:g} min"
+    """Says a window in the largest unit that it fills: `24 h`, `1.5 h`, `30 min`, `4 s`."""
+    seconds = window.total_seconds()
+    size, unit = next(each for each in ((3600, "h"), (60, "min"), (0, "s")) if seconds >= each[0])
+    return f"{seconds / (size or 1):g} {unit}"

@@ -70,16 +70,17 @@ def step_after(merging: Merging, *, may_repeat: bool, without_checks: bool) -> S
     return Step(Move.STOP, hindrance=merging.hindrance or Hindrance.PROTECTED)
 
 
-def progress_of(landing: Landing, step: Step) -> str | None:
-    """What is going on, in a line; None where the answer follows at once."""
+def progress_of(landing: Landing, step: Step, said: str = "") -> str | None:
+    """What is going on, in a line; None where the answer follows at once. `said`: the tracker's words to a merge."""
     if step.move is Move.MERGE:
         return f"merging; {counted(landing)}"
-    return f"{said_of_waiting(step.waits)}; {counted(landing)}" if step.waits is not None else None
+    return f"{said_of_waiting(step.waits, said)}; {counted(landing)}" if step.waits is not None else None
 
 
-def said_of_waiting(waits: Waits | None) -> str:
-    """Returns what is waited for in words."""
-    return _WAITED[waits or Waits.SETTLING]
+def said_of_waiting(waits: Waits | None, said: str = "") -> str:
+    """Returns what is waited for in words, with the tracker's own where they say why a merge has not come about."""
+    waited = _WAITED[waits or Waits.SETTLING]
+    return f"{waited} ({said})" if said and waits in {Waits.SETTLING, Waits.REQUIRED_CHECK} else waited
 
 
 def said_of(hindrance: Hindrance) -> tuple[str, str]:

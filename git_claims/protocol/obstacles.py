@@ -104,7 +104,14 @@ class Because:
         """The reason as a sentence says it. The detail comes from outside and is not made safe to show."""
         if self.cause is Cause.CLAIMED and not self.detail:
             return "claimed by somebody whose record cannot be read"
+        if self.is_blind:
+            return "its blockers cannot be read here"
         return _SAID[self.cause].format(self.detail)
+
+    @property
+    def is_blind(self) -> bool:
+        """Says whether not one blocker was read, as of a server that does not tell them."""
+        return self.cause is Cause.BLOCKERS_TRUNCATED and self.detail == "0"
 
 
 @dataclass(frozen=True, slots=True)

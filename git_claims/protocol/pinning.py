@@ -14,7 +14,7 @@ from git_claims.protocol.ready import Candidate, Waiting
 from git_claims.protocol.served import Place, Served, is_one_repository, without_doubles
 
 # Of difflib's ratio: what is less alike is not meant, and what is this close to the best may be meant as well.
-_ALIKE, _AS_GOOD = 0.6, 0.1
+_ALIKE, _AS_GOOD = 0.75, 0.1
 
 
 class Match(StrEnum):

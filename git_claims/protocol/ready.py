@@ -125,6 +125,13 @@ class Queue:
         return (*self.ready, *self.waiting)
 
     @property
+    def is_blind(self) -> bool:
+        """Says whether all that agents may do and nobody does waits for blockers that cannot be read at all."""
+        for_agents = [entry for entry in self.waiting if entry.turn is Turn.AGENTS and not _is_taken(entry)]
+        blind = [any(reason.is_blind for reason in entry.reasons) for entry in for_agents]
+        return not self.ready and bool(blind) and all(blind)
+
+    @property
     def unsure(self) -> tuple[Place, ...]:
         """What a read by number may find ready; until then it is not."""
         return tuple(entry.place for entry in self.waiting if entry.is_unsure)

@@ -51,6 +51,13 @@ def duration(text: str) -> timedelta:
     return timedelta(seconds=int(match[1]) * _UNIT_SECONDS[match[2] or "s"])
 
 
+def spelled(span: timedelta) -> str:
+    """Writes a duration as `duration` reads it: `90s`, `5m`, `2h`, `1d`."""
+    seconds = int(span.total_seconds())
+    unit = next(unit for unit in ("d", "h", "m", "s") if seconds % _UNIT_SECONDS[unit] == 0)
+    return f"{seconds // _UNIT_SECONDS[unit]}{unit}"
+
+
 def is_duration(text: str) -> bool:
     """Says whether `duration` would read it."""
     return _DURATION.fullmatch(text) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -229,6 +230,42 @@ def test_hints_and_commands_that_follow_lead_to_the_clone(
     assert answer.at("next") == ["git claim -C books start 1"]
     assert answer.at("mine", 0, "clone") == str(desk.clone.path / "books")
     desk.claim("-C", "books", "start", "1", check=0)
+
+
+@pytest.mark.parametrize("words", ["reclaim web#2", "land web#2"])
+def test_hint_of_a_command_that_was_refused_leads_to_the_clone(
+    words: str, web: Server, desk: ForkedAgent, queues: None
+) -> None:
+    plant(web, "issue-2", "chain-octo" if "land" in words else "chain-ada")
+    answer = desk.claim(*words.split())
+    assert answer.status == 1 and re.search("^hint: .*'git claim -C web ", answer.stderr, re.MULTILINE), answer
+    assert "'git claim -C web " in str(desk.claim(*words.split(), "--json").at("hint"))
+
+
+def test_line_that_leads_to_no_repository_is_to_be_mended(desk: ForkedAgent) -> None:
+    (desk.clone.path / "plain").mkdir()
+    lists(desk, "plain", "books")
+    answer = desk.claim("ls")
+    assert answer.stderr.endswith("hint: mend that line of .agent-repos\n") and " -C " not in answer.stderr, answer
+
+
+@pytest.mark.parametrize("words", ["release --all", "sync --release-idle", "renew"])
+def test_command_without_an_item_that_serves_one_clone_says_how_it_is_told_which(
+    words: str, desk: ForkedAgent, queues: None
+) -> None:
+    desk.claim("web#2", check=0)
+    answer = desk.claim(*words.split())
+    assert answer.status == 128 and "repeat it with -C and one of those that .agent-repos lists" in answer.stderr
+    desk.claim("release", "--all", "-C", "web", check=0)
+
+
+def test_what_is_said_of_an_item_names_its_repository(web: Server, desk: ForkedAgent, queues: None) -> None:
+    assert "released acme/web#2 (abandoned)\n" in desk.claim("exec", "web#2", "--", "false").stderr
+    assert desk.claim("release", "web#2", "--ci-done").stdout == "ci-monitoring ended for acme/web#2\n"
+    desk.claim("web#2", "--bundle", "web#3", check=0)
+    assert "bundled with acme/web#2" in desk.claim("ls", check=0).stdout
+    idle = desk.claim("sync", "-C", "web", "--release-idle", "--dry-run", check=0)
+    assert idle.stdout == "idle: acme/web#2, acme/web#3\n"
 
 
 # Commands over all of them

@@ -49,7 +49,7 @@ def test_claim_is_held_while_the_command_runs_and_released_after_it(agent: Forke
     assert first == "chain-agent-1 42"
     assert "chain=chain-agent-1" in record
     assert (server.refs(), len(server.chain_of(FORTY_TWO))) == ({}, 2)
-    assert (answer.status, answer.stderr) == (0, "released 42 (done)\n")
+    assert (answer.status, answer.stderr) == (0, "released server#42 (done)\n")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_claim_is_held_while_the_command_runs_and_released_after_it(agent: Forke
 def test_exit_status_of_the_command_is_passed_on(agent: ForkedAgent, server: Server, script: str, status: int) -> None:
     answer = agent.claim("exec", "42", *sh(script))
     assert (answer.status, server.refs()) == (status, {})
-    assert answer.stderr == f"released 42 ({'abandoned' if status else 'done'})\n"
+    assert answer.stderr == f"released server#42 ({'abandoned' if status else 'done'})\n"
 
 
 def test_output_is_the_commands_own(agent: ForkedAgent) -> None:
@@ -107,6 +107,12 @@ def test_lane_runs_under_its_own_chain_in_its_own_directory(agent: ForkedAgent, 
     assert lane_of(lane.clone.path)["items"] == ["issue-42"]
 
 
+def test_chain_that_was_made_for_what_is_held_need_not_be_kept(nobody: ForkedAgent, server: Server) -> None:
+    plant(server, "issue-42")
+    assert "holds nothing and need not be kept" in nobody.claim("exec", "42", "--", "true").stderr
+    assert "need not be kept" not in nobody.claim("exec", "43", "--", "true").stderr
+
+
 def test_chain_is_minted_and_said_where_none_is_in_force(nobody: ForkedAgent, server: Server) -> None:
     answer = nobody.claim("exec", "42", *sh("echo $GIT_CLAIM_CHAIN"))
     assert answer.stderr.startswith(f"chain {answer.stdout.strip()} (new;")
@@ -123,7 +129,10 @@ def test_command_that_cannot_be_run_gives_the_claim_back(
     answer = agent.claim("exec", "42", "--", command)
     assert (server.refs(), len(server.chain_of(FORTY_TWO))) == ({}, 2)
     assert (answer.status, answer.stdout) == (2, "")
-    assert answer.stderr.splitlines()[:2] == ["released 42 (abandoned)", f"error: cannot run '{command}': {error}"]
+    assert answer.stderr.splitlines()[:2] == [
+        "released server#42 (abandoned)",
+        f"error: cannot run '{command}': {error}",
+    ]
 
 
 def test_command_line_without_a_command_claims_nothing(agent: ForkedAgent, server: Server) -> None:

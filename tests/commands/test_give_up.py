@@ -276,7 +276,7 @@ def test_reclaimed_lead_is_shown_with_its_bundle_and_takes_it_along(nobody: Fork
     plant(server, "issue-43", lead="42")
     answer = at_terminal(nobody, "reclaim", "42", answers="42\n")
     assert holders(server) == {}
-    assert "\nits bundle goes with it: 43\nType 42 to free it: " in answer.stderr
+    assert "\nits bundle goes with it: server#43\nType 42 to free it: " in answer.stderr
 
 
 def test_reclaim_frees_a_claim_that_cannot_be_read(nobody: ForkedAgent, server: Server) -> None:

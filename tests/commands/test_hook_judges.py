@@ -52,7 +52,7 @@ def test_branch_whose_item_nobody_holds_is_refused_with_the_way_on(agent: Forked
         --- stdout
         --- stderr
         error: branch '42-fix' is not pushed: issue 'server#42' is not claimed
-        hint: 'git claim 42' claims it; then push again
+        hint: 'git claim 42' asks for it; then push again
         """)
 
 

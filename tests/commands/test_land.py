@@ -53,11 +53,12 @@ def test_checks_are_watched_with_a_line_for_each_change(proposed: Proposed) -> N
 
 def test_no_check_yet_is_not_green(proposed: Proposed) -> None:
     answer = land(proposed, "--timeout=0", status=3)
-    assert answer.stderr == block("""
+    assert answer.stderr == block(f"""
         #17: no check has reported yet; no checks
         error: #17 is not merged yet: no check has reported yet
-        hint: 'git claim land' again goes on
+        hint: 'git claim -C {proposed.path} land' again goes on
     """)
+    assert "hint: 'git claim land' again goes on\n" in proposed.lane.claim("land", "--timeout=0").stderr
     proposed.assert_untouched()
 
 
@@ -114,6 +115,17 @@ def test_silence_of_the_tracker_is_outlasted(proposed: Proposed) -> None:
     answer = running.finish()
     assert answer.status == 0, answer
     proposed.assert_cleared_away()
+
+
+# Over 3 s: it tries three times, each a little later.
+def test_merge_that_gets_no_answer_is_repeated_and_what_the_tracker_said_is_told_once(green: Proposed) -> None:
+    green.github.mood("down", only="writes", times=3)
+    answer = land(green)
+    assert answer.stderr == block("""
+        #17: merging; 1 passed
+        #17: the tracker is still working it out (GitHub answered with status 503); 1 passed
+    """)
+    green.assert_cleared_away()
 
 
 # What stands in the way, each by its own name

@@ -262,7 +262,12 @@ def test_pull_request_of_something_else_is_not_landed(green: Proposed) -> None:
 def test_pull_request_that_is_not_there_is_told(github: GitHub, octo: ForkedAgent, words: str, said: str) -> None:
     claimed(github)
     answer = octo.claim("land", "42", *words.split(), check=1)
-    assert shown(answer).endswith(f"error: {said}\nhint: 'git claim pr' opens one\n")
+    opens = "'git claim start 42' opens its lane, in which its pull request is opened"
+    assert shown(answer).endswith(f"error: {said}\nhint: {opens}\n")
+    lane = make_lane(octo)
+    answer = octo.claim("land", "42", *words.split(), check=1)
+    assert answer.stderr.endswith(f"error: {said}\nhint: 'git claim -C {lane.clone.path} pr' opens one\n")
+    assert lane.claim("land", *words.split()).stderr.endswith("hint: 'git claim pr' opens one\n")
 
 
 def test_claim_without_a_branch_is_landed_by_the_pull_request_that_closes_it(github: GitHub, octo: ForkedAgent) -> None:

@@ -173,7 +173,7 @@ def test_show_of_a_free_item_says_that_it_is_free(agent: ForkedAgent) -> None:
         --- stdout
         --- stderr
         error: issue 'server#42' is not claimed
-        hint: 'git claim 42' claims it
+        hint: 'git claim 42' asks for it
         """)
 
 
@@ -184,7 +184,7 @@ def test_show_of_a_free_item_in_the_copy_says_how_old_that_is(agent: ForkedAgent
         --- stdout
         --- stderr
         error: issue 'server#42' is not claimed (local copy, last listed <age> ago)
-        hint: 'git claim 42' claims it
+        hint: 'git claim 42' asks for it
         """)
 
 
@@ -261,7 +261,7 @@ def test_check_of_a_free_item_is_a_no(agent: ForkedAgent) -> None:
         --- stdout
         --- stderr
         error: issue 'server#42' is not claimed
-        hint: 'git claim 42' claims it
+        hint: 'git claim 42' asks for it
         """)
 
 

@@ -69,6 +69,20 @@ def test_claim_without_a_lane_is_started(github: GitHub, octo: ForkedAgent) -> N
     assert octo.claim("mine", "--json", check=0).at("mine", 0, "path") == path
 
 
+@pytest.mark.parametrize("arrange", ["closed", "held"])
+def test_claim_on_what_nobody_may_start_is_given_up(arrange: str, github: GitHub, octo: ForkedAgent) -> None:
+    github.add_issue(42, "Fix the totals", labels=["ready"])
+    octo.claim("42", check=0)
+    if arrange == "closed":
+        github.close(42)
+    else:
+        github.label(42, "hold")
+    answer = octo.claim("mine", "--json", check=0)
+    assert (answer.at("mine", 0, "todo"), answer.at("next")) == ("release", ["git claim release 42"])
+    octo.claim("release", "42", check=0)
+    assert github.server.refs() == {}
+
+
 def test_command_that_follows_keeps_a_chain_that_only_an_option_named(github: GitHub, octo: ForkedAgent) -> None:
     github.add_issue(42, labels=["ready"])
     octo.claim("42", check=0)

@@ -154,8 +154,14 @@ def test_release_takes_two_requests_and_does_what_the_pull_request_says(github: 
     issue = github.add_issue(42, labels=["ready"])
     octo.claim("42", check=0)
     github.add_pull(57, head="42-totals", closes=42)
+    github.add_issue(43, labels=["ready"])
+    octo.claim("43", check=0)
+    github.add_pull(58, head="43-rounding", closes=43)
+    both = octo.claim("release", "42", "43").stderr
+    assert "issue 'acme/ledger#42' has open" in both and "issue 'acme/ledger#43' has open" in both
+    octo.claim("release", "43", "--abandoned", check=0)
     refused = octo.claim("release", "42")
-    assert refused.status == 1 and "has open pull requests: #57" in refused.stderr
+    assert refused.status == 1 and "issue 'acme/ledger#42' has open pull requests: #57" in refused.stderr
     github.merge(57)
     answer, requests = counted(github, octo, "release", "42")
     assert (answer.status, requests) == (0, 2), answer

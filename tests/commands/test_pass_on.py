@@ -53,7 +53,7 @@ def test_renewal_of_several_is_each_on_its_own_merit(agent: ForkedAgent, server:
         error: issue 'server#43' is claimed by 'chain-rival' on blade since <time> (<age>)
         error: issue 'server#44' is not claimed
         hint: only its holder can do that; 'git claim ls --mine' shows what this chain holds
-        hint: 'git claim 44' claims it
+        hint: 'git claim 44' asks for it
         """)
 
 
@@ -128,7 +128,7 @@ def test_hand_off_of_what_is_free_is_refused(agent: ForkedAgent, server: Server)
         --- stdout
         --- stderr
         error: issue 'server#42' is not claimed
-        hint: 'git claim 42' claims it
+        hint: 'git claim 42' asks for it
         """)
 
 
@@ -208,7 +208,7 @@ def test_adoption_of_what_is_free_is_refused(agent: ForkedAgent, server: Server)
         --- stdout
         --- stderr
         error: issue 'server#42' is not claimed
-        hint: 'git claim 42' claims it
+        hint: 'git claim 42' asks for it
         """)
 
 

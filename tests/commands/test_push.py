@@ -309,7 +309,7 @@ def test_branch_that_is_not_a_fast_forward_stays_and_so_does_the_claim(lane: For
         --- stdout
         --- stderr
         error: nothing was pushed: refs/heads/42-work: [rejected] (non-fast-forward)
-        hint: the claim is still yours; bring the branch up to date and repeat
+        hint: the claim is still yours; bring the branch up to date and repeat, after a rebase with --force-with-lease
         """)
     assert lane.claim("push", "--dry-run").status == 1
 

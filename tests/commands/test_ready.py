@@ -163,6 +163,15 @@ def test_issue_of_which_the_list_shows_too_little_is_read_by_its_number(github: 
 # States
 
 
+@pytest.mark.parametrize("words", ["ready", "next", "next --take"])
+def test_server_that_tells_no_blockers_is_no_reason_to_wait(words: str, github: GitHub, octo: ForkedAgent) -> None:
+    github.add_issue(1, labels=["ready", "afk"])
+    github.mood("no-blockers")
+    answer = octo.claim(*words.split())
+    assert answer.status == 1 and "its blockers cannot be read here" in answer.stdout + answer.stderr, answer
+    assert "hint: waiting does not help: " in answer.stderr and "--wait" not in answer.stderr, answer
+
+
 @pytest.mark.parametrize(
     ("arrange", "state"),
     [

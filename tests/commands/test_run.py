@@ -57,8 +57,9 @@ def test_what_the_worker_prints_is_shown_and_kept(octo: ForkedAgent, one: None) 
         ("kill -9 $$", 3, "ambiguous: the worker ended with status 137, and it said nothing"),
         ("echo 'RESULT: merged issue=42 pr=57'", 3, "not-verified: there is no pull request #57"),
         ("echo 'RESULT: merged issue=41 pr=57'", 3, "ambiguous: exit status 0 and 'RESULT: merged issue=41 pr=57'"),
+        ("git claim report drained", 3, "ambiguous: 'RESULT: drained', and its claim is still held"),
     ],
-    ids=["halts", "says something else", "dies", "has merged nothing", "names another issue"],
+    ids=["halts", "says something else", "dies", "has merged nothing", "names another issue", "finds nothing"],
 )
 def test_worker_that_has_not_delivered_stops_the_run_and_keeps_the_claim(
     script: str, status: int, said: str, octo: ForkedAgent, one: None
@@ -67,7 +68,7 @@ def test_worker_that_has_not_delivered_stops_the_run_and_keeps_the_claim(
     assert answer.status == status, answer
     assert f"error: the run stopped at acme/ledger#42 in {lane(octo)}: {said}\n" in answer.stderr, answer
     assert "chain chain-octo keeps what it holds" in answer.stderr
-    assert "'git claim run --chain chain-octo -- " in answer.stderr
+    assert "'git claim run --chain chain-octo --budget 3 -- " in answer.stderr
     assert list(octo.clone.server.refs()) == ["refs/claims/issue-42"] and lane(octo).is_dir()
 
 
@@ -146,8 +147,16 @@ def test_worker_whose_claim_is_taken_away_is_stopped(octo: ForkedAgent, one: Non
 
 
 def test_worker_that_takes_too_long_is_stopped(octo: ForkedAgent, one: None) -> None:
-    answer = run(octo, "sleep 30", "--timeout", "1s")
-    assert answer.status == 1 and "took too long" in answer.stderr, answer
+    answer = run(octo, "sleep 30", "--timeout", "1s", "--wait", "120s", "--check-every", "61")
+    assert answer.status == 3 and ": timed-out: the worker took too long and was stopped\n" in answer.stderr, answer
+    assert "run --chain chain-octo --budget 1 --timeout 1s --wait 2m --check-every 61s -- sh " in answer.stderr
+    assert list(octo.clone.server.refs()) == ["refs/claims/issue-42"]
+
+
+def test_worker_that_gave_its_claim_up_may_find_nothing_to_do(octo: ForkedAgent, one: None) -> None:
+    answer = run(octo, "git claim release --abandoned >/dev/null; git claim report drained")
+    assert (answer.status, answer.stdout.splitlines()[-1]) == (0, "the run ended: RESULT: drained"), answer
+    assert octo.clone.server.refs() == {}
 
 
 @pytest.mark.parametrize("program", ["./nothing.sh", "no-such-program-here"])

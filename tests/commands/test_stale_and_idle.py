@@ -148,7 +148,10 @@ def crashed(github: GitHub, octo: ForkedAgent) -> None:
 
 def test_dry_run_only_names_what_is_idle(github: GitHub, octo: ForkedAgent, crashed: None) -> None:
     before = github.server.refs()
-    assert shown(octo.claim("sync", "--release-idle", "--dry-run")) == "exit 0\n--- stdout\nidle: 42\n--- stderr\n"
+    assert (
+        shown(octo.claim("sync", "--release-idle", "--dry-run"))
+        == "exit 0\n--- stdout\nidle: acme/ledger#42\n--- stderr\n"
+    )
     answer = octo.claim("sync", "--release-idle", "--dry-run", "--json", check=0)
     assert (answer.at("idle"), answer.at("items"), answer.at("dry_run")) == (["issue-42"], [], True)
     assert (github.server.refs(), github.writes) == (before, [])

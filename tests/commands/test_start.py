@@ -279,7 +279,7 @@ def a_worktree_that_git_is_making(agent: ForkedAgent) -> None:
         (
             a_lane_of_another_chain,
             "the worktree '<lane>' is the lane of chain 'chain-lost'; the claim was released again",
-            "use another with --slug, or inside it 'git claim adopt' the claim from that chain",
+            "choose another name with --slug; 'git claim lanes' shows what is left in it",
         ),
         (
             a_worktree_that_git_is_making,

@@ -128,7 +128,7 @@ def test_labels_are_the_same_label_in_any_spelling(github: GitHub, octo: ForkedA
     octo.claim("42", check=0)
     github.rename_label("hold", "Hold")
     github.label(42, "Hold")
-    assert "held by label 'hold'" in octo.claim("sync").stdout
+    assert "held: label 'hold', and claimed by" in octo.claim("sync").stdout
 
 
 @pytest.fixture

@@ -210,6 +210,7 @@ def test_second_take_without_a_chain_says_how_to_be_the_first(nobody: ForkedAgen
         chain <chain> (new; keep it with: export GIT_CLAIM_CHAIN=<chain>)
         error: issue 'server#42' is claimed by '<chain>' on <host> since <time> (<age>)
         hint: 'git claim 42 --wait' waits for it; 'git claim ls' shows all
+        chain <chain> holds nothing and need not be kept
         hint: no chain was in force here; if it is yours, say so with --chain or GIT_CLAIM_CHAIN
         """)
 

@@ -120,3 +120,4 @@ def test_on_a_terminal_it_is_a_table_that_says_what_happened_last(github: GitHub
         person.sees("took acme/ledger#41")
         person.types("\x03")
         assert person.finish() == 130
+    assert "error" not in person.screen

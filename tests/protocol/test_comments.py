@@ -101,6 +101,7 @@ def test_path_is_shown_as_far_as_the_repository_wants(style: PathStyle, worktree
         ("42", timedelta(hours=24), "after 24 h"),
         ("42", timedelta(minutes=90), "after 1.5 h"),
         ("42", timedelta(minutes=30), "after 30 min"),
+        ("42", timedelta(seconds=4), "after 4 s"),
         ("pr-17", timedelta(hours=24), "after 1 h"),
     ],
 )

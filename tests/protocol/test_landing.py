@@ -184,6 +184,10 @@ def test_line_of_progress_says_what_is_waited_for_and_how_far_it_is() -> None:
     assert counted(landing) == "2 passed, 1 skipped, 1 running, 1 failed"
     assert progress_of(landing, waits(Waits.CHECKS)) == f"checks are running; {counted(landing)}"
     assert progress_of(LANDING, MERGE) == "merging; no checks"
+    assert progress_of(LANDING, waits(Waits.SETTLING), "no answer") == (
+        "the tracker is still working it out (no answer); no checks"
+    )
+    assert progress_of(LANDING, waits(Waits.QUEUE), "queued") == "it is in the merge queue; no checks"
     assert [progress_of(landing, step) for step in (FINISH, RED, stops(Hindrance.DRAFT))] == [None, None, None]
 
 

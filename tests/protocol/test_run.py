@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from git_claims.flows.guard import Cut
 from git_claims.flows.run import PEACEFUL, Delivered, Ran, Stop, Turn, Worked, run
 from git_claims.protocol.claim import ChainId
 from git_claims.protocol.item import Item, Kind
@@ -20,7 +21,13 @@ def turn(number: int, iteration: int = 1, slug: str = "acme/ledger") -> Turn:
 
 
 def ran(
-    output: str, status: int = 0, *, lost: bool = False, against: str | None = None, budget: int = 1
+    output: str,
+    status: int = 0,
+    *,
+    cut: Cut | None = None,
+    is_held: bool = False,
+    against: str | None = None,
+    budget: int = 1,
 ) -> tuple[Ran, list[int]]:
     """Runs pieces 42, 43 … whose worker says that, and returns how it ended and what was told."""
     told: list[int] = []
@@ -29,7 +36,7 @@ def ran(
         return turn(41 + iteration, iteration)
 
     def work(turn: Turn) -> Worked:
-        return Worked(status, read(output.format(item=turn.place.item.spelling)), lost)
+        return Worked(status, read(output.format(item=turn.place.item.spelling)), cut, is_held)
 
     ended = run(budget, begin, work, lambda turn, pull: against, lambda each: told.append(each.pull))
     return ended, told
@@ -77,8 +84,19 @@ def test_report_is_not_believed_before_the_tracker_says_so() -> None:
     assert (ended.stop, ended.observed, told) == (Stop.NOT_VERIFIED, "#57 is open, not merged", [])
 
 
-def test_lost_claim_outweighs_what_the_worker_says() -> None:
-    assert ran("RESULT: merged issue={item} pr=57", 1, lost=True)[0].stop is Stop.LOST
+@pytest.mark.parametrize(
+    ("cut", "stop"),
+    [(Cut.LOST, Stop.LOST), (Cut.UNCONFIRMED, Stop.UNCONFIRMED), (Cut.TIMED_OUT, Stop.TIMED_OUT)],
+)
+def test_why_the_worker_was_stopped_outweighs_what_it_says(cut: Cut, stop: Stop) -> None:
+    ended = ran("RESULT: merged issue={item} pr=57", 1, cut=cut)[0]
+    assert ended.stop is stop and ("lost" in ended.observed) == (cut is Cut.LOST)
+
+
+@pytest.mark.parametrize("report", ["drained", "hitl-only"])
+def test_worker_that_finds_nothing_and_keeps_its_claim_is_not_believed(report: str) -> None:
+    ended = ran(f"RESULT: {report}", is_held=True, budget=3)[0]
+    assert (ended.stop, ended.observed) == (Stop.AMBIGUOUS, f"'RESULT: {report}', and its claim is still held")
 
 
 @pytest.mark.parametrize("stop", [Stop.DRAINED, Stop.HITL_ONLY, Stop.NOTHING_READY])

@@ -16,6 +16,7 @@ from git_claims.protocol.text import (
     message_of,
     moment,
     printable,
+    spelled,
     stamp,
     without_credentials,
 )
@@ -114,6 +115,11 @@ def test_message_of_any_bytes_is_shown_as_it_is(stderr: bytes) -> None:
 )
 def test_duration_is_read(text: str, seconds: int) -> None:
     assert duration(text) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("text", ["90s", "5m", "2h", "1d", "61s", "25h"])
+def test_duration_is_written_as_it_is_read(text: str) -> None:
+    assert spelled(duration(text)) == text
 
 
 def test_longest_duration_is_still_one() -> None:

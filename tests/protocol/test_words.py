@@ -96,7 +96,7 @@ REFUSALS = [
     (
         Answer(ITEM, Outcome.NOT_YOURS, Reason.NOT_CLAIMED),
         "issue 'acme/ledger#42' is not claimed",
-        "'git claim 42' claims it",
+        "'git claim 42' asks for it",
     ),
     (
         Answer(ITEM, Outcome.REFUSED, Reason.NO_ATOMIC),

@@ -76,7 +76,7 @@ def test_command_terminated_while_the_server_works_succeeds_when_repeated(
     held = holders(place.server)
     answer = terminated_in_push(place, row, when)
     assert answer.status == 130, answer
-    assert "'git claim ls --mine' shows what this chain holds; repeating is safe" in answer.stderr
+    assert "'git claim ls' shows who holds what; repeating is safe" in answer.stderr
     left = holders(place.server)
     # A push that is not atomic lands ref by ref, and the server stopped after the first.
     assert when == "after" or left == held
