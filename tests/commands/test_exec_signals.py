@@ -33,7 +33,7 @@ def test_signal_reaches_the_command_which_decides_how_it_ends(
     answer = process.finish()
     assert (answer.status, answer.stdout, server.refs()) == (9, f"caught {name}\n", {})
     # In between some shells say that their own child was ended too.
-    assert answer.stderr.endswith("released 42 (abandoned)\n")
+    assert answer.stderr.endswith("released server#42 (abandoned)\n")
 
 
 def test_command_that_a_signal_ends_ends_with_its_status(agent: ForkedAgent, server: Server, ready: Path) -> None:
@@ -89,7 +89,7 @@ def test_ctrl_c_reaches_the_command_and_the_claim_is_released(agent: ForkedAgent
         keyboard.types("\x03")
         status = keyboard.finish()
     assert (status, server.refs()) == (9, {}), keyboard.screen
-    assert keyboard.screen == "here\ncaught\nreleased 42 (abandoned)\n"
+    assert keyboard.screen == "here\ncaught\nreleased server#42 (abandoned)\n"
 
 
 def test_command_reads_from_the_terminal_and_the_caller_after_it(agent: ForkedAgent, server: Server) -> None:
@@ -99,7 +99,7 @@ def test_command_reads_from_the_terminal_and_the_caller_after_it(agent: ForkedAg
         keyboard.sees("ended 3\n")
         keyboard.types("two\n")
         assert keyboard.finish() == 0
-    assert keyboard.screen == "inside: one\nreleased 42 (abandoned)\nended 3\nafter: two\n"
+    assert keyboard.screen == "inside: one\nreleased server#42 (abandoned)\nended 3\nafter: two\n"
     assert server.refs() == {}
 
 

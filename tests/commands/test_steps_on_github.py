@@ -128,7 +128,9 @@ def test_labels_are_the_same_label_in_any_spelling(github: GitHub, octo: ForkedA
     octo.claim("42", check=0)
     github.rename_label("hold", "Hold")
     github.label(42, "Hold")
-    assert "held: label 'hold', and claimed by" in octo.claim("sync").stdout
+    found = octo.claim("sync")
+    assert "held: label 'hold', and claimed by" in found.stdout
+    assert "hint: 'git claim show 42' shows the claim and its holder" in found.stderr
 
 
 @pytest.fixture
