@@ -36,7 +36,7 @@ def test_hook_that_refuses_stops_branch_and_renewal(lane: ForkedAgent, server: S
         --- stderr
         tests fail
         error: nothing was pushed: tests fail
-        hint: the claim is still yours; bring the branch up to date and repeat
+        hint: the claim is still yours; bring the branch up to date and repeat, after a rebase with --force-with-lease
         """)
 
 
