@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import click
 
 from git_claims.cli.render import Talk
-from git_claims.cli.world import World
+from git_claims.cli.world import LIST, World
 from git_claims.errors import ClaimError, Terminated, Usage
 from git_claims.protocol.item import Named, is_item, parse
 from git_claims.protocol.text import duration, printable
@@ -167,7 +167,7 @@ def open_world(options: dict[str, object], named: Sequence[Named | None] = ()) -
         None if remote is None else str(remote),
     )
     items = [each for each in named if each is not None]
-    if not items or not (world.directory / ".agent-repos").is_file():
+    if not items or not (world.directory / LIST).is_file():
         return world
     from git_claims.cli.clones import of_items
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -43,7 +44,7 @@ class Wait:
     def until_ready(self, sight: Sight, found: Queue) -> bool:
         """Waits until something is ready; `found` is the queue as it is. False when time is over."""
         self._tell(found)
-        shortest = min((each.settings.poll_seconds for each in sight.worlds.values()), default=_USUAL_SECONDS)
+        shortest = usual_pause(sight.worlds.values())
         shared, before, pause, at_least = Shared(self._world, sight), digest(found), shortest, 0.0
         while (left := self._deadline - time.monotonic()) > 0:
             time.sleep(min(left, max(at_least, pause * (0.5 + jitter()))))
@@ -71,6 +72,11 @@ class Wait:
         if line not in self._said:
             self._said.add(line)
             self._world.talk.say(line)
+
+
+def usual_pause(worlds: Iterable[World]) -> float:
+    """Returns how long to wait between two looks at these clones, in seconds, while things happen there."""
+    return min((each.settings.poll_seconds for each in worlds), default=_USUAL_SECONDS)
 
 
 def next_pause(pause: float, shortest: float, *, changed: bool) -> float:

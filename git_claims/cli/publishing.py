@@ -120,7 +120,7 @@ def exec_command(
         grace.total_seconds(),
     )
     environment = {**os.environ, CHAIN_VARIABLE: chain, "GIT_CLAIM_ITEM": asked.spelling}
-    guard = Guard(list(command), world.directory, environment, watch, partial(_tell, world))
+    guard = Guard(list(command), world.directory, environment, watch, world.talk.event)
     board = world.board()
     # A remote that stays silent does not keep a command that has ended.
     patient = world.store.within(watch.confirm_within)
@@ -141,13 +141,6 @@ def exec_command(
         world.talk.warn(f"not released: {line}")
         world.talk.say(f"hint: {hint}")
     return ended.status
-
-
-def _tell(world: World, line: str, is_error: bool) -> None:
-    if is_error:
-        world.talk.error(line)
-    else:
-        world.talk.say(line)
 
 
 def say_pushed(world: World, pushed: Pushed, work: Work, chain: ChainId) -> Exit:

@@ -195,24 +195,22 @@ def _title(entry: Candidate | Waiting) -> str:
     return title if len(title) <= _TITLE_CHARACTERS else f"{title[: _TITLE_CHARACTERS - 1]}…"
 
 
-def _ready_document(each: Candidate) -> Document:
+def _entry_document(each: Candidate | Waiting) -> Document:
     return {
         "item": each.place.item.name,
         "repo": each.place.slug,
         "title": printable(each.issue.title),
         "url": each.issue.url,
-        "unblocks": each.unblocks,
     }
+
+
+def _ready_document(each: Candidate) -> Document:
+    return {**_entry_document(each), "unblocks": each.unblocks}
 
 
 def _waiting_document(each: Waiting) -> Document:
-    return {
-        "item": each.place.item.name,
-        "repo": each.place.slug,
-        "title": printable(each.issue.title),
-        "url": each.issue.url,
-        "reasons": [{"code": str(reason.cause), "detail": printable(reason.detail)} for reason in each.reasons],
-    }
+    reasons = [{"code": str(reason.cause), "detail": printable(reason.detail)} for reason in each.reasons]
+    return {**_entry_document(each), "reasons": reasons}
 
 
 def _width_document(width: Width) -> Document:

@@ -11,9 +11,9 @@ from git_claims.cli.lane_notes import leave_lane
 from git_claims.cli.options import ITEM, edges, open_world
 from git_claims.cli.world import World
 from git_claims.errors import Exit, Refused, Usage
-from git_claims.flows.board import Board, Looked, apply, branches_of, failures, look
+from git_claims.flows.board import Board, Looked, branches_of, look, written
 from git_claims.flows.lanes import lanes, remove, why_kept
-from git_claims.flows.release import mine, with_bundles
+from git_claims.flows.release import held_of, mine, with_bundles
 from git_claims.flows.showing import release_shown
 from git_claims.protocol import signals
 from git_claims.protocol.claim import ChainId, Claim, Seen
@@ -90,7 +90,8 @@ def release(
     asked_about = [*family, *([Item(Kind.PULL, str(pull))] if pull else [])]
     looked = look(board, asked_about, branches_of(claims, family))
     ending = Ending(given[0] if given else None, pull, reason, note)
-    endings = ending_of_each(world, looked, claims, _ours(family, claims, chain), ending)
+    # Of what somebody else holds, nobody is asked how it ends.
+    endings = ending_of_each(world, looked, claims, held_of(family, claims, chain), ending)
     edit_of = _edit_of(board, looked, ending, endings)
     answers = release_shown(world.store, board, looked, family, chain, claims, edit_of)
     done = [answer.item for answer in answers if answer.succeeded]
@@ -100,11 +101,6 @@ def release(
     if remove_worktree:
         _remove_worktrees(world, chain, done)
     return world.talk.answers(answers, world.repo, chain, world.now)
-
-
-def _ours(items: Sequence[Item], claims: Mapping[Item, Seen], chain: ChainId) -> list[Item]:
-    """Returns those of the items that the chain holds: of any other, nobody is asked how it ends."""
-    return [item for item in items if item in claims and claims[item].is_held_by(chain)]
 
 
 def ending_of_each(
@@ -187,7 +183,7 @@ def _ci_done(world: World, items: Sequence[Item]) -> Exit:
     board = world.board()
     looked = look(board, items)
     edits = [signals.on_ci_done(issue, item, board.house) for item, issue in looked.issues.items() if issue is not None]
-    failed = [part for edited in apply(board, edits).values() for part in failures(edited)]
+    failed = list(written(board, edits))
     for line in (*looked.notes, *failed):
         world.talk.warn(line)
     world.talk.result(f"ci-monitoring ended for {', '.join(words.qualified(item, world.repo) for item in items)}")

@@ -73,6 +73,13 @@ class Talk:
         if hint and not self.quiet:
             _put(printable(f"hint: {self.placed(hint)}"), err=True)
 
+    def event(self, line: str, is_error: bool) -> None:
+        """What a command under guard meets, as it happens."""
+        if is_error:
+            self.error(line)
+        else:
+            self.say(line)
+
     def failure(self, error: ClaimError) -> None:
         """A foreseen end, in both forms."""
         self.error(error.message, error.hint, fatal=error.exit is Exit.CANNOT)

@@ -179,7 +179,7 @@ class Runner:
                 turn.path,
                 {**os.environ, **_variables(turn)},
                 self._watch(world),
-                partial(_tell, world),
+                world.talk.event,
                 tee.outputs,
             )
             try:
@@ -312,13 +312,6 @@ def _filled(word: str, turn: Turn) -> str:
     ):
         word = word.replace(name, value)
     return word
-
-
-def _tell(world: World, line: str, is_error: bool) -> None:
-    if is_error:
-        world.talk.error(line)
-    else:
-        world.talk.say(line)
 
 
 def _written(world: World, outcome: str, issue: Named | None, pull: int | None, reason: str | None) -> str:

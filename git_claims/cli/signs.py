@@ -10,7 +10,7 @@ from git_claims.flows.listing import Row
 from git_claims.protocol.claim import Seen
 from git_claims.protocol.issue import Issue, PullRequest
 from git_claims.protocol.item import Item
-from git_claims.protocol.staleness import Judgement, evidence, judge
+from git_claims.protocol.staleness import Judgement
 from git_claims.protocol.text import printable
 
 Signs = Mapping[Item, Issue | None]
@@ -41,9 +41,7 @@ def read_signs(world: World, claims: Mapping[Item, Seen], *, needed: bool = Fals
 
 def judged(world: World, row: Row, signs: Signs) -> Judgement:
     """Judges the holder of a claim on everything that was read."""
-    issue = signs.get(row.item)
-    window = world.board().window_of(row.item)
-    return judge(evidence(row.seen.claim, issue), window, world.now)
+    return world.board().judged(row.item, row.seen.claim, signs.get(row.item), world.now)
 
 
 def say_sign(world: World, row: Row, signs: Signs) -> str:

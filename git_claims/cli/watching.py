@@ -11,6 +11,7 @@ import click
 from git_claims.cli import render
 from git_claims.cli.clones import Clones, Left, served, side_by_side
 from git_claims.cli.options import DURATION, edges, open_world
+from git_claims.cli.polling import next_pause, usual_pause
 from git_claims.cli.queue import seat_of, waiting_lines
 from git_claims.cli.world import World, jitter
 from git_claims.errors import Exit
@@ -23,8 +24,6 @@ from git_claims.protocol.ready import Queue, queue
 from git_claims.protocol.served import Place, Served
 from git_claims.protocol.text import printable, stamp
 
-_USUAL_SECONDS, _LONGEST_SECONDS = 60.0, 300.0
-_LONGER_EACH_TIME = 1.5
 _SHOWN = 15
 
 
@@ -48,8 +47,7 @@ def watch_command(every: timedelta | None, limit: timedelta | None, **shared: ob
     """
     world = open_world(shared)
     clones = served(world)
-    usual = min((each.settings.poll_seconds for each in clones.worlds), default=_USUAL_SECONDS)
-    shortest = usual if every is None else every.total_seconds()
+    shortest = usual_pause(clones.worlds) if every is None else every.total_seconds()
     ends_at = float("inf") if limit is None else time.monotonic() + limit.total_seconds()
     view = _Table(world) if sys.stdout.isatty() and not world.talk.as_json else _Lines(world)
     try:
@@ -67,7 +65,7 @@ def _watch(clones: Clones, view: "_Table | _Lines", shortest: float, ends_at: fl
         after = _snapshot(sides, found)
         events = happened(before, after)
         view.show(sides, found, events, left)
-        pause = shortest if events else min(pause * _LONGER_EACH_TIME, max(_LONGEST_SECONDS, shortest))
+        pause = next_pause(pause, shortest, changed=bool(events))
         before = kept(before, after)
         rest = ends_at - time.monotonic()
         if rest <= 0:

@@ -129,7 +129,6 @@ class World:
             mandatory=settings.tracker == "github",
             required=settings.signals_required,
             even_hitl=even_hitl,
-            pull_window=settings.stale_pull_window,
         )
 
     @cached_property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from git_claims.errors import TrackerError, Usage
@@ -15,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
-    from git_claims.protocol.claim import Seen
+    from git_claims.protocol.claim import Claim, Seen
     from git_claims.protocol.issue import Edit, Issue
     from git_claims.protocol.item import Item
+    from git_claims.protocol.staleness import Judgement
     from git_claims.tracker.model import Edited, Tracker
 
 
@@ -45,11 +45,11 @@ class Board:
     mandatory: bool = False
     required: bool = False
     even_hitl: bool = False
-    pull_window: timedelta = timedelta(hours=1)
 
-    def window_of(self, item: Item) -> timedelta:
-        """How long a holder of the item may be silent."""
-        return self.pull_window if item.kind is Kind.PULL else self.house.window
+    def judged(self, item: Item, claim: Claim | None, issue: Issue | None, now: datetime) -> Judgement:
+        """Judges the holder of a claim on what was read of it; how long one may be silent depends on the item."""
+        window = self.house.pull_window if item.kind is Kind.PULL else self.house.window
+        return staleness.judge(staleness.evidence(claim, issue), window, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +105,14 @@ def with_branches(
         claim, issue = seen.claim, issues.get(item)
         if claim is None or issue is None or claim.branch is None or issue.newest_commit is not None:
             continue
-        judgement = staleness.judge(staleness.evidence(claim, issue), board.window_of(item), now)
-        if judgement.verdict is staleness.Verdict.STALE:
+        if board.judged(item, claim, issue, now).verdict is staleness.Verdict.STALE:
             branches[item] = claim.branch
     return {**issues, **(board.tracker.read(branches, branches) if branches else {})}
+
+
+def written(board: Board, edits: Iterable[Edit]) -> tuple[str, ...]:
+    """Writes the edits and returns what of them did not land, and why."""
+    return tuple(line for edited in apply(board, edits).values() for line in failures(edited))
 
 
 def failures(edited: Edited) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from git_claims.errors import Refused, TrackerError
-from git_claims.flows.board import apply, failures, look
+from git_claims.flows.board import look, written
+from git_claims.flows.release import held_of
 from git_claims.flows.showing import release_shown
 from git_claims.protocol import signals
 from git_claims.protocol.issue import Edit, PullState
@@ -210,7 +211,7 @@ def _delivered(
     items: Sequence[Item], issues: Mapping[Item, Issue | None], chain: ChainId, claims: Mapping[Item, Seen]
 ) -> list[Item]:
     """Returns the items that are closed, or were just now along with our claim."""
-    held = {item for item in items if item in claims and claims[item].is_held_by(chain)}
+    held = held_of(items, claims, chain)
     return [item for item in items if item in held or ((issue := issues.get(item)) is not None and not issue.is_open)]
 
 
@@ -225,7 +226,7 @@ def _close_parents(
             if page is None or not page.is_open or not _is_done(board, parent, items, _repo_of(page)):
                 continue
             edit = on_last_part(page, parent, last, board.house)
-            failed = [part for each in apply(board, [edit]).values() for part in failures(each)]
+            failed = written(board, [edit])
             notes.extend(f"{parent.noun} '{parent.spelling}': {part}" for part in failed)
             closed.extend([] if failed else [parent])
     except TrackerError as error:

@@ -57,6 +57,11 @@ def mine(seen: Mapping[Item, Seen], chain: ChainId) -> list[Item]:
     return sorted((item for item, state in seen.items() if state.is_held_by(chain)), key=lambda item: item.order)
 
 
+def held_of(items: Sequence[Item], seen: Mapping[Item, Seen], chain: ChainId | None) -> list[Item]:
+    """Returns those of the items that `chain` holds, in their order."""
+    return [item for item in items if chain is not None and item in seen and seen[item].is_held_by(chain)]
+
+
 def with_bundles(items: Sequence[Item], seen: Mapping[Item, Seen], holder: ChainId | None) -> list[Item]:
     """Returns the items, each followed by the siblings that the same holder keeps under its lead."""
     family: list[Item] = []

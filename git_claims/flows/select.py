@@ -135,6 +135,5 @@ def _stale(board: Board, claims: Mapping[Item, Seen], issues: Sequence[Issue], n
     return frozenset(
         item
         for item, seen in claims.items()
-        if staleness.judge(staleness.evidence(seen.claim, pages.get(item)), board.window_of(item), now).verdict
-        is staleness.Verdict.STALE
+        if board.judged(item, seen.claim, pages.get(item), now).verdict is staleness.Verdict.STALE
     )

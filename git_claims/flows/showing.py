@@ -10,7 +10,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from git_claims.errors import CannotTell, TrackerError, Usage
-from git_claims.flows.board import Looked, apply, branches_of, check_words, failures, look, with_branches, worded
+from git_claims.flows.board import (
+    Looked,
+    apply,
+    branches_of,
+    check_words,
+    failures,
+    look,
+    with_branches,
+    worded,
+    written,
+)
 from git_claims.flows.change import Answer
 from git_claims.flows.listing import lead_of
 from git_claims.flows.release import reclaim, release, with_bundles
@@ -177,7 +187,7 @@ def take_over_stale(
         # A sibling follows its lead; alone it is never judged.
         if answer.outcome is not Outcome.HELD or claim is None or issue is None or claim.lead is not None:
             continue
-        judgement = staleness.judge(staleness.evidence(claim, issue), board.window_of(answer.item), now)
+        judgement = board.judged(answer.item, claim, issue, now)
         if judgement.verdict is staleness.Verdict.STALE:
             stale[answer.item] = "; ".join(judgement.reasons)
     taken = {
@@ -285,7 +295,7 @@ def _mended(board: Board, edited: Edited, answer: Answer) -> tuple[str, ...]:
     if edited.issue is None or claim is None:
         return ()
     edit = signals.on_take(edited.issue, answer.item, claim, board.house, fresh=False)
-    return tuple(part for each in apply(board, [edit]).values() for part in failures(each))
+    return written(board, [edit])
 
 
 def _was_ready(board: Board, issue: Issue | None) -> frozenset[str]:
@@ -317,7 +327,7 @@ def _undone(
             edit = signals.on_release(issue, answer.item, claim, board.house, Release.PLAIN, note=note)
             ours = issue.assigned(claim.operator)
             edit = replace(edit, add_labels=edit.add_labels & was_ready, remove_assignees=ours)
-            notes = tuple(part for each in apply(board, [edit]).values() for part in failures(each))
+            notes = written(board, [edit])
         undone = all(each.succeeded for each in release(store, [answer.item], asker.chain))
     except (CannotTell, TrackerError) as error:
         undone, notes = False, (error.message,)

@@ -164,7 +164,7 @@ def _of_open(item: Item, claim: Claim, issue: Issue, board: Board, now: datetime
     edit = signals.on_take(issue, item, claim, board.house, fresh=False)
     if not edit.is_empty:
         yield Found(item, Drift.NO_SIGNALS, _missing(edit), edit)
-    judgement = staleness.judge(staleness.evidence(claim, issue), board.window_of(item), now)
+    judgement = board.judged(item, claim, issue, now)
     if judgement.verdict is staleness.Verdict.STALE:
         yield Found(item, Drift.ZOMBIE, "; ".join(judgement.reasons))
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from git_claims.errors import Refused
-from git_claims.flows.board import Looked, apply, check_words, failures, look, worded
-from git_claims.flows.release import release, with_bundles
+from git_claims.flows.board import Looked, apply, check_words, failures, look, worded, written
+from git_claims.flows.release import held_of, release, with_bundles
 from git_claims.protocol import signals
 from git_claims.protocol.signals import Release
 from git_claims.protocol.transition import Outcome
@@ -66,7 +66,7 @@ def hold(store: Store, board: Board, item: Item, wish: Hold, chain: ChainId | No
     """Puts an item on hold or ends that, in one write; a claim of `chain` on it, and its bundle, end with a hold."""
     check_words(board, wish.why)
     claims = store.read_all().claims if wish.on and chain is not None else {}
-    ours = [each for each in with_bundles([item], claims, chain) if _is_ours(claims.get(each), chain)]
+    ours = held_of(with_bundles([item], claims, chain), claims, chain)
     issues = look(board, [item, *ours]).issues
     page = issues[item]
     if page is None:
@@ -76,7 +76,7 @@ def hold(store: Store, board: Board, item: Item, wish: Hold, chain: ChainId | No
         first,
         *(edit for each in ours if each != item for edit in _ended(board, issues[each], each, claims[each])),
     ]
-    failed = tuple(part for edited in apply(board, edits).values() for part in failures(edited))
+    failed = written(board, edits)
     # Ref last, and not at all while the hold itself is not on: nobody else may take the item in between.
     released = release(store, [item], chain, claims) if ours and chain is not None and not failed else []
     return Held(signals.is_held(page, board.house) is wish.on, failed, tuple(released))
@@ -99,10 +99,6 @@ def _step(board: Board, issue: Issue, answer: Answer, said: str | None) -> Edit:
     again = answer.outcome is Outcome.ALREADY_YOURS
     taken = again or answer.outcome is Outcome.RENEWED
     return signals.on_step(issue, answer.item, claim, board.house, said, taken=taken, again=again)
-
-
-def _is_ours(seen: Seen | None, chain: ChainId | None) -> bool:
-    return seen is not None and chain is not None and seen.is_held_by(chain)
 
 
 def _hold_edit(board: Board, page: Issue, item: Item, wish: Hold, seen: Seen | None) -> Edit:

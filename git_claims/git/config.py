@@ -134,7 +134,6 @@ class Settings:
     integration_branch: str | None
     stale_policy: str
     stale_window: timedelta
-    stale_pull_window: timedelta
     house: House
     signals_required: bool
     hook_unclaimed: str
@@ -178,7 +177,6 @@ def read_settings(repository: Repository, config: GitConfig) -> Settings:
         integration_branch=str(file["integration_branch"]) or None,
         stale_policy=str(file["stale.policy"]),
         stale_window=duration(str(file["stale.window"])),
-        stale_pull_window=duration(str(file["stale.pr_window"])),
         house=_house(file),
         signals_required=file["signals.required"] is True,
         hook_unclaimed=str(file["hook.unclaimed"]),

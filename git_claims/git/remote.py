@@ -12,10 +12,8 @@ from enum import StrEnum
 from git_claims.errors import GitFailed, NoRemote
 from git_claims.git.config import GitConfig
 from git_claims.git.process import Finished, Git
-from git_claims.protocol.claim import Oid
+from git_claims.protocol.claim import Oid, full_oid
 from git_claims.protocol.text import printable, without_credentials
-
-_FULL_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 # Each flag stops one way in which a user's own configuration changes what a push sends.
 _PUSH_CONFIG = ("-c", "push.pushOption=", "-c", "push.negotiate=false")
@@ -66,7 +64,7 @@ class RefUpdate:
     def __post_init__(self) -> None:
         # An empty source in a refspec is a delete, and git takes an abbreviated lease for another mistake.
         for oid in (self.expected, self.new):
-            if oid is not None and not _FULL_OID.fullmatch(oid):
+            if oid is not None and full_oid(oid) is None:
                 raise GitFailed(f"'{printable(oid)}' is not a full object id")
 
     @property

@@ -18,7 +18,7 @@ _FULL_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def full_oid(text: str | None) -> Oid | None:
-    """Returns the id that a record's `previous` holds; None for anything else that may stand there."""
+    """Returns a text as an id; None where it is anything but a whole one."""
     return Oid(text) if text is not None and _FULL_OID.fullmatch(text) else None
 
 
